@@ -5,20 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::json::Document;
-use crate::run::Caveat;
+use crate::record::Body;
 use crate::simulation::{SimulatedCore, TimingRows};
 use crate::upgrade::{model_to_core, rename, warning_to_caveats};
 
 /// What `corun simulate --block-file FILE --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocks {
-    /// Always `corun-blocks`.
-    pub format: String,
-    /// The version of this form.
-    pub version: u32,
-    /// The version of corun that wrote it.
-    pub corun_version: String,
     /// The core that was simulated.
     pub core: SimulatedCore,
     /// How far predicted and measured cycles agree; absent where nothing was measured.
@@ -33,8 +26,6 @@ pub struct Blocks {
     pub assumed_quotients: BTreeMap<u32, u32>,
     /// How well the timings of the simulated instructions are known.
     pub timing_rows: TimingRows,
-    /// What limits trust, a sentence each.
-    pub caveats: Vec<Caveat>,
 }
 
 /// How far predicted cycles agree with measured ones. A block without a prediction counts as one of 0 cycles.
@@ -71,7 +62,7 @@ impl SimulatedBlock {
     }
 }
 
-impl Document for Blocks {
+impl Body for Blocks {
     const FORMAT: &str = "corun-blocks";
     const VERSION: u32 = 3;
 
@@ -87,6 +78,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::Document;
+    use crate::record::Record;
 
     #[test]
     fn documents_of_earlier_versions_are_read() {
@@ -96,12 +89,12 @@ mod tests {
             "timing_rows": { "executed": 7, "by_class": 0, "inherited": 0 },
             "blocks": [{ "block": "90", "predicted": 0.5, "measured": 1.0, "reason": null }]
         });
-        let first = Blocks::from_json(&old.to_string()).unwrap();
+        let first = Record::<Blocks>::from_json(&old.to_string()).unwrap();
         old.as_object_mut().unwrap().remove("warning");
         (old["version"], old["caveats"]) = (2.into(), json!([]));
-        assert_eq!(Blocks::from_json(&old.to_string()).unwrap(), first);
-        assert_eq!(first.agreement.unwrap().tau_b, None);
-        assert_eq!(first.blocks[0].error(), Some(-0.5));
-        assert_eq!(Blocks::from_json(&first.to_json()).unwrap(), first);
+        assert_eq!(Record::<Blocks>::from_json(&old.to_string()).unwrap(), first);
+        assert_eq!(first.body.agreement.unwrap().tau_b, None);
+        assert_eq!(first.body.blocks[0].error(), Some(-0.5));
+        assert_eq!(Record::<Blocks>::from_json(&first.to_json()).unwrap(), first);
     }
 }

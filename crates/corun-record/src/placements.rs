@@ -6,23 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::json::Document;
 use crate::observation::Metric;
 use crate::page_size::PageSize;
 use crate::placement::Placement;
-use crate::run::Caveat;
+use crate::record::Body;
 use crate::simulation::{SimulatedCore, TimingRows};
 use crate::upgrade::{each, model_to_core, rename, warning_to_caveats, within};
 
 /// What `corun simulate --placement --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Placements {
-    /// Always `corun-placements`.
-    pub format: String,
-    /// The version of this form.
-    pub version: u32,
-    /// The version of corun that wrote it.
-    pub corun_version: String,
     /// The core that was simulated.
     pub core: SimulatedCore,
     /// The page size of the workers' data.
@@ -43,8 +36,6 @@ pub struct Placements {
     /// How well the timings of the simulated instructions are known, those of all simulations together.
     #[serde(default)]
     pub timing_rows: TimingRows,
-    /// What limits trust in all figures, a sentence each.
-    pub caveats: Vec<Caveat>,
 }
 
 /// One placement.
@@ -123,7 +114,7 @@ pub struct VariedResource {
     pub smt_yield: BTreeMap<String, f64>,
 }
 
-impl Document for Placements {
+impl Body for Placements {
     const FORMAT: &str = "corun-placements";
     const VERSION: u32 = 3;
 
@@ -153,6 +144,8 @@ fn words_to_metric(metric: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Document;
+    use crate::record::Record;
 
     #[test]
     fn documents_of_earlier_versions_are_read() {
@@ -169,7 +162,7 @@ mod tests {
             "warning": null, "workers": ["a.trace"], "placements": [placement("spread"), placement("full")],
             "comparisons": [ratio], "refused": [refused], "caveats": ["Cold caches."]
         });
-        let first = Placements::from_json(&old.to_string()).unwrap();
+        let first = Record::<Placements>::from_json(&old.to_string()).unwrap();
         let mut second = old;
         second.as_object_mut().unwrap().remove("warning");
         second["version"] = 2.into();
@@ -177,12 +170,12 @@ mod tests {
         let comparison = &mut second["comparisons"][0];
         rename(comparison, "least", "low");
         rename(comparison, "most", "high");
-        assert_eq!(Placements::from_json(&second.to_string()).unwrap(), first);
-        let found = &first.comparisons[0];
+        assert_eq!(Record::<Placements>::from_json(&second.to_string()).unwrap(), first);
+        let found = &first.body.comparisons[0];
         assert_eq!((found.metric, found.against), (Metric::SmtYield, Placement::Spread(None)));
         assert_eq!((found.low, found.high), (1.1, 1.3));
-        assert_eq!(first.refused[0].metric, Metric::Makespan);
-        assert_eq!(first.core.settings["rob.policy"], "shared");
-        assert_eq!(Placements::from_json(&first.to_json()).unwrap(), first);
+        assert_eq!(first.body.refused[0].metric, Metric::Makespan);
+        assert_eq!(first.body.core.settings["rob.policy"], "shared");
+        assert_eq!(Record::<Placements>::from_json(&first.to_json()).unwrap(), first);
     }
 }

@@ -6,20 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::json::Document;
 use crate::page_size::PageSize;
-use crate::run::Caveat;
+use crate::record::Body;
 use crate::upgrade::{model_to_core, rename, warning_to_caveats};
 
 /// What `corun simulate TRACE --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Simulation {
-    /// Always `corun-simulation`.
-    pub format: String,
-    /// The version of this form.
-    pub version: u32,
-    /// The version of corun that wrote it.
-    pub corun_version: String,
     /// The core that was simulated.
     pub core: SimulatedCore,
     /// The program and its arguments.
@@ -58,8 +51,6 @@ pub struct Simulation {
     pub assumed_quotients: BTreeMap<u32, u32>,
     /// How well the timings of the executed instructions are known.
     pub timing_rows: TimingRows,
-    /// What limits trust, a sentence each.
-    pub caveats: Vec<Caveat>,
 }
 
 /// A core model that was simulated.
@@ -121,7 +112,7 @@ pub struct TimingRows {
     pub derived: u64,
 }
 
-impl Document for Simulation {
+impl Body for Simulation {
     const FORMAT: &str = "corun-simulation";
     const VERSION: u32 = 3;
 
@@ -142,6 +133,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::Document;
+    use crate::record::Record;
 
     /// What version 1 wrote.
     fn version_1() -> Value {
@@ -172,11 +165,17 @@ mod tests {
               "sentence": "unvalidated: no published figures to check it against" },
             { "kind": "simulation", "sentence": "100 instructions of 100 are counted: cold caches." }
         ]);
-        let read = |json: Value| Simulation::from_json(&json.to_string()).unwrap();
+        let read = |json: Value| Record::<Simulation>::from_json(&json.to_string()).unwrap();
         let found = read(version_1());
         assert_eq!(found, read(second));
-        assert_eq!((found.warmup, found.pages, found.ghz), (20, PageSize::Huge, 3.7));
-        assert_eq!((found.core.model.as_str(), found.core.title.as_str()), ("zen4", "zen4"));
+        assert_eq!(
+            (found.body.warmup, found.body.pages, found.body.ghz),
+            (20, PageSize::Huge, 3.7)
+        );
+        assert_eq!(
+            (found.body.core.model.as_str(), found.body.core.title.as_str()),
+            ("zen4", "zen4")
+        );
         assert_eq!(found.caveats[0].kind, "unvalidated-model");
         assert_eq!(read(serde_json::to_value(&found).unwrap()), found);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::{Blocks, PageSize, SimulatedBlock, on_one_line};
+use corun_record::{Blocks, PageSize, Record, SimulatedBlock, on_one_line};
 
 use super::{heading, limits, wrapped};
 
@@ -12,7 +12,7 @@ const WORST: usize = 10;
 const DIGITS: usize = 48;
 
 /// The blocks as CSV: `block,predicted`, without cycles where there is no prediction.
-pub fn blocks_to_csv(blocks: &Blocks) -> String {
+pub fn blocks_to_csv(Record { body: blocks, .. }: &Record<Blocks>) -> String {
     let mut csv = "block,predicted\n".to_owned();
     for one in &blocks.blocks {
         let cycles = one.predicted.map_or(String::new(), |it| format!("{it:.3}"));
@@ -22,11 +22,11 @@ pub fn blocks_to_csv(blocks: &Blocks) -> String {
 }
 
 /// The blocks as text for a terminal of this many columns.
-pub fn blocks_to_terminal(document: &Blocks, columns: u16) -> String {
-    let Blocks { core, blocks, caveats, .. } = document;
+pub fn blocks_to_terminal(document: &Record<Blocks>, columns: u16) -> String {
+    let Record { caveats, body: Blocks { core, blocks, agreement, .. }, .. } = document;
     let title = format!("{} blocks on {}", blocks.len(), core.title);
     let mut text = heading(&title, core, PageSize::Small, caveats, columns);
-    match &document.agreement {
+    match agreement {
         Some(agreement) => {
             let tau = match agreement.tau_b {
                 Some(tau) => format!("Kendall's tau-b {tau:.3}"),

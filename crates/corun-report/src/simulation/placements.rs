@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use corun_record::{
-    Metric, PlacedWorker, PlacementComparison, Placements, SimulatedPlacement, VariedResource,
+    Metric, PlacedWorker, PlacementComparison, Placements, Record, SimulatedPlacement,
+    VariedResource,
 };
 
 use super::{heading, limits, wrapped};
@@ -16,8 +17,11 @@ const LEAST_SHARE: f64 = 0.005;
 const POLICIES: [&str; 3] = ["replicated", "partitioned", "shared"];
 
 /// The placements as text for a terminal of this many columns.
-pub fn placements_to_terminal(document: &Placements, columns: u16) -> String {
-    let Placements { core, pages, caveats, .. } = document;
+pub fn placements_to_terminal(
+    Record { caveats, body: document, .. }: &Record<Placements>,
+    columns: u16,
+) -> String {
+    let Placements { core, pages, .. } = document;
     let mut text = heading(&core.title, core, *pages, caveats, columns);
     for one in &document.placements {
         let _ = write!(text, "\n{}: {}", one.placement, one.placement.summary());

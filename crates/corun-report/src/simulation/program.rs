@@ -1,6 +1,6 @@
 //! A program on a simulated core.
 
-use corun_record::Simulation;
+use corun_record::{Record, Simulation};
 
 use super::{heading, limits, wrapped};
 use crate::figures::grouped;
@@ -10,8 +10,11 @@ use crate::top_down::Category;
 const LEAST_SHARE: f64 = 0.000_5;
 
 /// The simulation as text for a terminal of this many columns.
-pub fn simulation_to_terminal(simulation: &Simulation, columns: u16) -> String {
-    let Simulation { core, pages, caveats, .. } = simulation;
+pub fn simulation_to_terminal(
+    Record { caveats, body: simulation, .. }: &Record<Simulation>,
+    columns: u16,
+) -> String {
+    let Simulation { core, pages, .. } = simulation;
     let title = format!("{} on {}", simulation.command.join(" "), core.title);
     let mut text = heading(&title, core, *pages, caveats, columns);
     text += &format!(

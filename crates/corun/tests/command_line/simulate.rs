@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use corun_blocks::{agreement, is_held_out};
-use corun_record::{Blocks, Document, Metric, Placement, Placements, Simulation};
+use corun_record::{Blocks, Body, Document, Metric, Placement, Placements, Record, Simulation};
 use corun_report::{blocks_to_terminal, placements_to_terminal, simulation_to_terminal};
 use serde_json::Value;
 
@@ -302,14 +302,17 @@ fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
 
 /// Asserts that what is written as JSON fits its schema and reads back the same, and that what the terminal
 /// shows is made from it alone.
-fn is_one_document<T: Document>(arguments: &[&str], to_terminal: fn(&T, u16) -> String) -> T {
+fn is_one_document<B: Body>(
+    arguments: &[&str],
+    to_terminal: fn(&Record<B>, u16) -> String,
+) -> Record<B> {
     let json = of(&[arguments, &["--json=-"]].concat());
     assert_eq!((json.exit, json.errors.as_str()), (Some(0), ""), "{arguments:?}");
     let value: Value = serde_json::from_str(&json.output).unwrap();
-    let validator = validator(T::FORMAT);
+    let validator = validator(B::FORMAT);
     let faults: Vec<String> = validator.iter_errors(&value).map(|it| it.to_string()).collect();
     assert_eq!(faults, Vec::<String>::new(), "{arguments:?}");
-    let document = T::from_json(&json.output).unwrap();
+    let document = Record::<B>::from_json(&json.output).unwrap();
     assert_eq!(document.to_json(), json.output, "{arguments:?}");
     assert_eq!(to_terminal(&document, COLUMNS), of(arguments).output, "{arguments:?}");
     document
@@ -325,22 +328,26 @@ fn every_form_is_shown_from_the_document_that_it_writes() {
     let window = ["--warmup=100k", "--length=20k"];
     let all = [&["--model=ivy-bridge", "--set=rob.policy=shared", &trace][..], &window].concat();
     let simulated = is_one_document::<Simulation>(&all, simulation_to_terminal);
-    assert_eq!(simulated.core.settings["rob.policy"], "shared");
-    assert!(simulated.timing_rows.executed >= 20_000, "{:?}", simulated.timing_rows);
-    assert!(simulated.instructions.abs_diff(20_000) < 10, "{}", simulated.instructions);
-    assert!((simulated.seconds * simulated.ghz * 1e9 / simulated.cycles as f64 - 1.0).abs() < 1e-9);
+    assert_eq!(simulated.body.core.settings["rob.policy"], "shared");
+    assert!(simulated.body.timing_rows.executed >= 20_000, "{:?}", simulated.body.timing_rows);
+    assert!(simulated.body.instructions.abs_diff(20_000) < 10, "{}", simulated.body.instructions);
+    assert!(
+        (simulated.body.seconds * simulated.body.ghz * 1e9 / simulated.body.cycles as f64 - 1.0)
+            .abs()
+            < 1e-9
+    );
 
     let placed = ["--placement=spread,full,stacked", "--phases=2", "--slice=0.01", "--pages=huge"];
     let window = ["--warmup=100k", "--length=5k", "--resources"];
     let all = [&["--model=zen4", "--quiet", &trace][..], &window, &placed].concat();
     let placed = is_one_document::<Placements>(&all, placements_to_terminal);
     let counted = |placement| {
-        let found = placed.placements.iter().find(|it| it.placement == placement).unwrap();
+        let found = placed.body.placements.iter().find(|it| it.placement == placement).unwrap();
         found.workers.iter().map(|worker| worker.cycles.len()).collect::<Vec<_>>()
     };
     assert_eq!(counted(Placement::Full(None)), [2, 2], "cycles of each phase");
-    assert!(placed.comparisons.iter().any(|it| it.metric == Metric::SmtYield));
-    assert!(placed.resources.len() > 10, "{:?}", placed.resources);
+    assert!(placed.body.comparisons.iter().any(|it| it.metric == Metric::SmtYield));
+    assert!(placed.body.resources.len() > 10, "{:?}", placed.body.resources);
     assert!(placed.caveats.iter().any(|it| it.kind == "short-window"), "{:?}", placed.caveats);
 
     let file = scratch.file("blocks.csv");
@@ -348,12 +355,12 @@ fn every_form_is_shown_from_the_document_that_it_writes() {
     std::fs::write(&file, "block,cycles\n480fafc0,3\n0f05,90\n4883c001,2\n").unwrap();
     let all = ["--model=zen4", "--block-file", file.to_str().unwrap()];
     let blocks = is_one_document::<Blocks>(&all, blocks_to_terminal);
-    let agreement = blocks.agreement.unwrap();
+    let agreement = blocks.body.agreement.unwrap();
     assert_eq!((agreement.blocks, agreement.median_error), (3, 0.5));
-    assert!(blocks.blocks[1].reason.is_some(), "{:?}", blocks.blocks);
+    assert!(blocks.body.blocks[1].reason.is_some(), "{:?}", blocks.body.blocks);
     std::fs::write(&file, "block,cycles\n4883c001,2\n").unwrap();
     let constant = is_one_document::<Blocks>(&all, blocks_to_terminal);
-    assert_eq!(constant.agreement.unwrap().tau_b, None, "no ranks to compare");
+    assert_eq!(constant.body.agreement.unwrap().tau_b, None, "no ranks to compare");
 }
 
 /// The start of a program, which comes with the simulator's own tests.
@@ -363,7 +370,7 @@ fn program_start() -> String {
 }
 
 /// Placements of it, as JSON and for people.
-fn placed(arguments: &[&str]) -> (Placements, String) {
+fn placed(arguments: &[&str]) -> (Record<Placements>, String) {
     let trace = program_start();
     let all = [&["--placement=spread,full", "--quiet", &trace], arguments].concat();
     let [json, text] = [&["--json=-"][..], &[]].map(|form| {
@@ -373,17 +380,18 @@ fn placed(arguments: &[&str]) -> (Placements, String) {
     });
     // Without the ends of lines, which a terminal's width decides.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    (Placements::from_json(&json).unwrap(), text)
+    (Record::from_json(&json).unwrap(), text)
 }
 
 #[test]
 fn copies_in_step_at_the_start_of_a_program_take_cycles_of_this_world() {
     let window = ["--warmup=500k", "--length=200k", "--phases=1"];
     let (found, _) = placed(&[&["--model=zen4"][..], &window].concat());
-    let full = found.placements.iter().find(|it| it.placement == Placement::Full(None)).unwrap();
+    let full =
+        found.body.placements.iter().find(|it| it.placement == Placement::Full(None)).unwrap();
     let cycles = full.workers.iter().flat_map(|worker| &worker.cycles);
     assert!(cycles.clone().all(|cycles| (1e5..1e6).contains(cycles)), "{:?}", full.workers);
-    assert!((1.0..2.0).contains(&found.comparisons[0].mean), "{:?}", found.comparisons);
+    assert!((1.0..2.0).contains(&found.body.comparisons[0].mean), "{:?}", found.body.comparisons);
 }
 
 #[test]
@@ -391,11 +399,11 @@ fn a_copy_is_compared_with_a_run_that_counts_the_same_instructions() {
     // Alone from the start of the window on it takes three times as long as a copy that went round before.
     for window in [["--warmup=100k", "--length=20k"], ["--warmup=150k", "--length=30k"]] {
         let (found, text) = placed(&[&["--model=zen4", "--phases=3"][..], &window].concat());
-        let smt_yield = &found.comparisons[0];
+        let smt_yield = &found.body.comparisons[0];
         assert!((1.3..2.0).contains(&smt_yield.mean), "{window:?}: {smt_yield:?}");
         assert!(smt_yield.low > 1.3 && smt_yield.high < 2.0, "{window:?}: {smt_yield:?}");
         let is_cold = found.caveats.iter().any(|it| it.sentence.contains("cold caches"));
-        assert!(found.refused.is_empty() && !is_cold, "{text}");
+        assert!(found.body.refused.is_empty() && !is_cold, "{text}");
         assert!(text.contains("by where in this window the workers begin"), "{text}");
         assert!(text.contains("other parts of the programs may"), "{text}");
         assert!(!text.contains("by phase"), "{text}");
@@ -405,8 +413,8 @@ fn a_copy_is_compared_with_a_run_that_counts_the_same_instructions() {
 #[test]
 fn a_yield_that_cannot_be_is_withheld_with_what_differs_and_cold_caches_are_said() {
     let (found, text) = placed(&["--model=zen4", "--phases=3", "--length=50k"]);
-    assert!(found.comparisons.is_empty(), "{:?}", found.comparisons);
-    let reason = &found.refused[0].reason;
+    assert!(found.body.comparisons.is_empty(), "{:?}", found.body.comparisons);
+    let reason = &found.body.refused[0].reason;
     assert!(reason.starts_with("expected an SMT yield of 0.300 to 2, found 2."), "{reason}");
     assert!(reason.contains("in full and") && reason.contains("in spread"), "{reason}");
     assert!(text.contains("no figure, since it is implausible"), "{text}");

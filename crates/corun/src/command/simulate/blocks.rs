@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use corun_blocks::{COPIES, Listed, agreement, copies_of, execute};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{BlockAgreement, Blocks, Document, Exit, SimulatedBlock};
+use corun_record::{BlockAgreement, Blocks, Document, Exit, Record, SimulatedBlock};
 use corun_report::{blocks_to_csv, blocks_to_terminal};
 use corun_sim::uops::Lowering;
 use corun_sim::{Copies, SimulationError, steady_state};
 
 use super::{Arguments, caveats, document};
+use crate::answer::{Head, this_machine};
 use crate::command::calibrate::read_blocks;
 use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
@@ -24,11 +25,12 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
-    let json: Form<Blocks> = Document::to_json;
+    let json: Form<Record<Blocks>> = Document::to_json;
     let exports = Exports::open([
         (arguments.json.as_deref(), json),
         (arguments.csv.as_deref(), blocks_to_csv),
     ])?;
+    let head = Head::now();
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
     let mut blocks: Vec<SimulatedBlock> = Vec::new();
@@ -50,17 +52,15 @@ pub(super) fn run(
         caveats::of_timing_rows(timings.usage()),
     ];
     let answer = Blocks {
-        format: Blocks::FORMAT.to_owned(),
-        version: Blocks::VERSION,
-        corun_version: document::corun_version(),
         core: document::core(model, arguments),
         agreement: agreement_of(&blocks),
         blocks,
         unknown_forms,
         assumed_quotients,
         timing_rows: document::timing_rows(timings.usage()),
-        caveats: caveats.into_iter().flatten().collect(),
     };
+    let caveats = caveats.into_iter().flatten().collect();
+    let answer = Record { caveats, machine: Some(this_machine()?), ..head.record(answer) };
     exports.write(&answer, |answer| blocks_to_terminal(answer, terminal::width()), json)?;
     Ok(code(Exit::Done))
 }

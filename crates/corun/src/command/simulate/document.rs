@@ -9,11 +9,6 @@ use corun_sim::uops::Unknown;
 
 use super::Arguments;
 
-/// The version of corun.
-pub(super) fn corun_version() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
-}
-
 /// The core, with what was set otherwise.
 pub(super) fn core(model: &CoreModel, arguments: &Arguments) -> SimulatedCore {
     SimulatedCore {

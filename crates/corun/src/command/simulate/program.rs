@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{Caveat, Document, Exit, Simulation};
+use corun_record::{Caveat, Document, Exit, Record, Simulation};
 use corun_report::simulation_to_terminal;
 use corun_sim::plausible::cold_start;
 use corun_sim::{Part, Simulated, simulate};
@@ -13,6 +13,7 @@ use corun_trace::ThreadId;
 use corun_trace::format::Trace;
 
 use super::{Arguments, caveats, document};
+use crate::answer::Head;
 use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
@@ -24,8 +25,9 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
-    let json: Form<Simulation> = Document::to_json;
+    let json: Form<Record<Simulation>> = Document::to_json;
     let exports = Exports::open([(arguments.json.as_deref(), json)])?;
+    let head = Head::now();
     let trace = super::opened(file)?;
     let part = Part {
         thread: ThreadId(arguments.thread),
@@ -55,9 +57,6 @@ pub(super) fn run(
         caveats::of_timing_rows(timings.usage()),
     ];
     let simulation = Simulation {
-        format: Simulation::FORMAT.to_owned(),
-        version: Simulation::VERSION,
-        corun_version: document::corun_version(),
         core: document::core(model, arguments),
         command: trace.opening().command.clone(),
         warmup: part.warm_up,
@@ -74,9 +73,10 @@ pub(super) fn run(
         unknown_forms,
         assumed_quotients: simulated.quotients,
         timing_rows: document::timing_rows(timings.usage()),
-        caveats: caveats.into_iter().flatten().collect(),
     };
-    let shown = |it: &Simulation| simulation_to_terminal(it, terminal::width());
+    let caveats = caveats.into_iter().flatten().collect();
+    let simulation = Record { caveats, ..head.record(simulation) };
+    let shown = |it: &Record<Simulation>| simulation_to_terminal(it, terminal::width());
     exports.write(&simulation, shown, json)?;
     Ok(code(Exit::Done))
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{Caveat, Document, Exit, Placement, Placements};
+use corun_record::{Caveat, Document, Exit, Placement, Placements, Record};
 use corun_report::placements_to_terminal;
 use corun_sim::plausible::cold_start;
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
@@ -15,6 +15,7 @@ use corun_sim::{Outcome, Phase, PlacedWorker, Process, Setup, in_parallel, simul
 use corun_trace::format::Trace;
 
 use super::{Arguments, caveats, document, placements, resources};
+use crate::answer::Head;
 use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
@@ -28,8 +29,9 @@ pub(super) fn run(
     files: &[PathBuf],
 ) -> Result<ExitCode, Problem> {
     resources::check(arguments)?;
-    let json: Form<Placements> = Document::to_json;
+    let json: Form<Record<Placements>> = Document::to_json;
     let exports = Exports::open([(arguments.json.as_deref(), json)])?;
+    let head = Head::now();
     let traces = opened(files)?;
     let processes: Vec<Process<'_>> = traces.iter().map(Process::of).collect();
     let workers = names(files, &processes);
@@ -77,9 +79,6 @@ pub(super) fn run(
     caveats.extend(caveats::of_timing_rows(timings.usage()));
     let (comparisons, refused) = placements::comparisons(&outcomes);
     let answer = Placements {
-        format: Placements::FORMAT.to_owned(),
-        version: Placements::VERSION,
-        corun_version: document::corun_version(),
         core: document::core(model, arguments),
         pages: setup.pages,
         workers,
@@ -88,8 +87,8 @@ pub(super) fn run(
         refused,
         resources,
         timing_rows: document::timing_rows(timings.usage()),
-        caveats,
     };
+    let answer = Record { caveats, ..head.record(answer) };
     exports.write(&answer, |answer| placements_to_terminal(answer, terminal::width()), json)?;
     Ok(code(Exit::Done))
 }

@@ -3,6 +3,8 @@
 mod blocks;
 mod placements;
 mod program;
+#[cfg(test)]
+mod tests;
 
 pub use blocks::{blocks_to_csv, blocks_to_terminal};
 pub use placements::placements_to_terminal;

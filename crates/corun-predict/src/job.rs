@@ -6,8 +6,7 @@ use std::time::Duration;
 use corun_machine::Machine;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::Caveat;
-use corun_sim::PageSize;
+use corun_record::{Caveat, PageSize};
 use corun_trace::{Chosen, SystemCall, Target};
 
 use crate::Sampling;

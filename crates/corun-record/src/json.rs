@@ -131,13 +131,23 @@ fn read<T: Document>(text: &str) -> Result<T, ReadError> {
     }
     let mut json: serde_json::Value = serde_json::from_str(text).map_err(invalid)?;
     T::upgrade(&mut json);
-    json["version"] = T::VERSION.into();
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert("version".to_owned(), T::VERSION.into());
+    }
     serde_json::from_value(json).map_err(invalid)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::json_text;
+    use super::{Document as _, ReadError, json_text};
+    use crate::Run;
+
+    #[test]
+    fn a_head_that_is_no_object_is_refused() {
+        for text in [r#"["corun-run", 1]"#, r#"["corun-run", 2]"#, "1", "null"] {
+            assert!(matches!(Run::from_json(text), Err(ReadError::Form { .. })), "{text}");
+        }
+    }
 
     #[test]
     fn what_steers_a_terminal_is_kept_as_an_escape() {

@@ -8,11 +8,14 @@
 mod actionable;
 mod audit;
 mod bench;
+mod blocks;
 mod calibration;
 mod json;
 mod model;
 mod names;
 mod observation;
+mod ordered;
+mod page_size;
 mod placement;
 mod placements;
 mod plain;
@@ -22,6 +25,7 @@ mod run;
 mod sample;
 mod schedule;
 mod scheduling;
+mod simulation;
 mod smt_state;
 mod study;
 mod study_catalogue;
@@ -33,6 +37,7 @@ mod workload;
 pub use actionable::{Actionable, Exit};
 pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
 pub use bench::{Bench, WorkloadNotPossible};
+pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
 pub use calibration::{
     BaseForm, BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,
     CoreCalibration, DisturbedSamples, FormCalibration, MeasuredSpread, TimedBlock,
@@ -45,6 +50,7 @@ pub use model::{
 };
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
+pub use page_size::PageSize;
 pub use placement::{Arm, Placement, PlacementNotPossible, UnknownPlacement, Variant};
 pub use placements::{
     PlacedWorker, PlacementComparison, Placements, RefusedComparison, SimulatedPlacement,
@@ -71,6 +77,7 @@ pub use scheduling::{
     ListedCost, ListedLoad, ListedPolicy, LoadParameter, ScheduledInterval, ScheduledTimeline,
     SchedulingList,
 };
+pub use simulation::{MemoryRequests, SimulatedCore, Simulation, TimingRows};
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};
 pub use study_catalogue::{

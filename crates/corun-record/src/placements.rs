@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::json::Document;
+use crate::observation::Metric;
+use crate::page_size::PageSize;
+use crate::placement::Placement;
 use crate::run::Caveat;
-use crate::upgrade::{each, rename, warning_to_caveats};
+use crate::simulation::{SimulatedCore, TimingRows};
+use crate::upgrade::{each, model_to_core, rename, warning_to_caveats, within};
 
 /// What `corun simulate --placement --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,13 +21,13 @@ pub struct Placements {
     pub format: String,
     /// The version of this form.
     pub version: u32,
-    /// The core model's name.
-    pub model: String,
-    /// Its fields that were set otherwise, with their values as text.
-    pub settings: BTreeMap<String, String>,
-    /// What the workers' data lie in: `small` pages of 4 KiB, or `huge` ones of 2 MiB.
-    #[serde(default = "small")]
-    pub pages: String,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// The core that was simulated.
+    pub core: SimulatedCore,
+    /// The page size of the workers' data.
+    #[serde(default)]
+    pub pages: PageSize,
     /// The name of each worker, by number.
     pub workers: Vec<String>,
     /// The placements, in the order asked for.
@@ -32,23 +37,21 @@ pub struct Placements {
     /// Comparisons whose figure cannot be and is therefore not among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedComparison>,
-    /// What limits trust in all figures, a sentence each.
-    pub caveats: Vec<Caveat>,
     /// What the SMT yield would be if siblings shared each resource otherwise, if that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<VariedResource>,
-}
-
-/// What data lay in before one could choose.
-fn small() -> String {
-    "small".to_owned()
+    /// How well the timings of the simulated instructions are known, those of all simulations together.
+    #[serde(default)]
+    pub timing_rows: TimingRows,
+    /// What limits trust in all figures, a sentence each.
+    pub caveats: Vec<Caveat>,
 }
 
 /// One placement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedPlacement {
-    /// Its name, as the command line takes it.
-    pub placement: String,
+    /// Which.
+    pub placement: Placement,
     /// Cores that are used.
     pub cores: usize,
     /// How often it was simulated, the workers at other offsets each time.
@@ -71,18 +74,20 @@ pub struct PlacedWorker {
     /// Core cycles that they took, of each phase.
     pub cycles: Vec<f64>,
     /// Cycles of its logical CPU by what they went to, over all phases.
-    pub stack: BTreeMap<String, f64>,
+    #[serde(with = "crate::ordered")]
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub stack: Vec<(String, f64)>,
 }
 
 /// A comparison without a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedComparison {
-    /// What the ratio is called.
-    pub metric: String,
+    /// What the ratio is called; `makespan` is how much longer the workers take.
+    pub metric: Metric,
     /// The placement.
-    pub placement: String,
+    pub placement: Placement,
     /// What it is compared with.
-    pub reference: String,
+    pub against: Placement,
     /// What the figure should have been, what it was, and what differs.
     pub reason: String,
 }
@@ -91,12 +96,12 @@ pub struct RefusedComparison {
 /// range from low to high says how much depends on which parts meet, and nothing of other parts of the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementComparison {
-    /// What the ratio is called.
-    pub metric: String,
+    /// What the ratio is called; `makespan` is how much longer the workers take.
+    pub metric: Metric,
     /// The placement.
-    pub placement: String,
+    pub placement: Placement,
     /// What it is compared with.
-    pub reference: String,
+    pub against: Placement,
     /// The mean.
     pub mean: f64,
     /// The smallest of all phases.
@@ -120,13 +125,64 @@ pub struct VariedResource {
 
 impl Document for Placements {
     const FORMAT: &str = "corun-placements";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
-    fn upgrade(json: &mut serde_json::Value) {
+    fn upgrade(json: &mut Value) {
         warning_to_caveats(json);
-        each(json, "comparisons", |comparison| {
-            rename(comparison, "least", "low");
-            rename(comparison, "most", "high");
+        model_to_core(json);
+        for comparisons in ["comparisons", "refused"] {
+            each(json, comparisons, |comparison| {
+                rename(comparison, "least", "low");
+                rename(comparison, "most", "high");
+                rename(comparison, "reference", "against");
+                within(comparison, "metric", words_to_metric);
+            });
+        }
+    }
+}
+
+/// Turns the words of versions 1 and 2 into the name of a metric.
+fn words_to_metric(metric: &mut Value) {
+    let metrics =
+        [Metric::SmtYield, Metric::MultitaskingGain, Metric::CoreEquivalence, Metric::Makespan];
+    if let Some(known) = metrics.iter().find(|known| Some(known.name()) == metric.as_str()) {
+        *metric = json!(known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_of_earlier_versions_are_read() {
+        let worker = json!({ "worker": 0, "core": 0, "logical_cpu": 0, "instructions": 10,
+                             "cycles": [5.0], "stack": { "retiring": 5.0 } });
+        let placement =
+            |name: &str| json!({ "placement": name, "cores": 1, "phases": 1, "workers": [worker] });
+        let ratio = json!({ "metric": "SMT yield", "placement": "full", "reference": "spread",
+                            "mean": 1.2, "least": 1.1, "most": 1.3 });
+        let refused = json!({ "metric": "time", "placement": "full@2", "reference": "single",
+                              "reason": "expected 1 to 2, found 3" });
+        let old = json!({
+            "format": "corun-placements", "version": 1, "model": "zen4", "settings": { "rob.policy": "shared" },
+            "warning": null, "workers": ["a.trace"], "placements": [placement("spread"), placement("full")],
+            "comparisons": [ratio], "refused": [refused], "caveats": ["Cold caches."]
         });
+        let first = Placements::from_json(&old.to_string()).unwrap();
+        let mut second = old;
+        second.as_object_mut().unwrap().remove("warning");
+        second["version"] = 2.into();
+        second["caveats"] = json!([{ "kind": "simulation", "sentence": "Cold caches." }]);
+        let comparison = &mut second["comparisons"][0];
+        rename(comparison, "least", "low");
+        rename(comparison, "most", "high");
+        assert_eq!(Placements::from_json(&second.to_string()).unwrap(), first);
+        let found = &first.comparisons[0];
+        assert_eq!((found.metric, found.against), (Metric::SmtYield, Placement::Spread(None)));
+        assert_eq!((found.low, found.high), (1.1, 1.3));
+        assert_eq!(first.refused[0].metric, Metric::Makespan);
+        assert_eq!(first.core.settings["rob.policy"], "shared");
+        assert_eq!(Placements::from_json(&first.to_json()).unwrap(), first);
     }
 }

@@ -31,16 +31,30 @@ pub(crate) fn interrupted_to_ending(json: &mut Value) {
     fields.insert("ending".to_owned(), ending);
 }
 
-/// Turns the `warning` of version 1 and its caveats without kinds into caveats with kinds.
+/// Turns the `warning` of version 1 and its caveats that are text alone into caveats with kinds.
 pub(crate) fn warning_to_caveats(json: &mut Value) {
     let Some(fields) = json.as_object_mut() else { return };
     let warning = fields.remove("warning").filter(|it| !it.is_null());
     let others = fields.remove("caveats");
     let others = others.as_ref().and_then(Value::as_array).into_iter().flatten();
-    let caveat = |kind: &str, sentence: &Value| json!({ "kind": kind, "sentence": sentence });
+    let caveat = |kind: &str, sentence: &Value| match sentence {
+        Value::String(_) => json!({ "kind": kind, "sentence": sentence }),
+        other => other.clone(),
+    };
     let all = warning.iter().map(|it| caveat("unvalidated-model", it));
     let all = all.chain(others.map(|it| caveat("simulation", it))).collect();
     fields.insert("caveats".to_owned(), Value::Array(all));
+}
+
+/// Turns the `model` and `settings` of versions 1 and 2 of simulations into a `core`. They have no title of
+/// it, which the name stands for, and do not say which corun wrote them.
+pub(crate) fn model_to_core(json: &mut Value) {
+    let Some(fields) = json.as_object_mut() else { return };
+    let Some(model) = fields.remove("model") else { return };
+    let settings = fields.remove("settings").unwrap_or_else(|| json!({}));
+    let core = json!({ "model": model, "title": model, "settings": settings });
+    fields.insert("core".to_owned(), core);
+    fields.insert("corun_version".to_owned(), "unknown".into());
 }
 
 /// Changes the value of a field of an object, where it has that field.
@@ -75,6 +89,7 @@ mod tests {
             each(&mut odd, "rows", |_| {});
             interrupted_to_ending(&mut odd);
             warning_to_caveats(&mut odd);
+            model_to_core(&mut odd);
             within(&mut odd, "x", |_| {});
         }
     }

@@ -38,7 +38,9 @@ pub use markdown::to_markdown;
 pub use model::{checked_models, describe_model, list_models, models_side_by_side};
 pub use prediction::prediction_to_terminal;
 pub use schedule::{gantt, list_scheduling, schedule_to_csv, schedule_to_terminal};
-pub use simulation::{BlockPrediction, BlockPredictions, Simulation, Together, Varied};
+pub use simulation::{
+    blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
+};
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;
 pub use trace::trace_to_terminal;

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
 
+mod comparison;
 mod core;
 mod error;
 mod execute;
@@ -28,9 +29,11 @@ pub mod thread_mapping;
 mod together;
 pub mod uops;
 
+pub use comparison::Comparison;
 pub use core::{CycleStack, Deadlock, DeadlockedThread, Occupancy};
+pub use corun_record::PageSize;
 pub use error::SimulationError;
-pub use memory::{PageSize, Requests};
+pub use memory::Requests;
 pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
 pub use pointer_chase::PointerChaseRing;

@@ -119,12 +119,13 @@ impl<F: InstructionSource> Machine<F> {
 
 #[cfg(test)]
 mod tests {
+    use corun_record::PageSize;
     use corun_trace::format::{Options, Trace, Writer};
     use corun_trace::{Sink, ThreadId, decode};
 
     use crate::core::{Next, Step};
     use crate::machine::*;
-    use crate::memory::{PageSize, Pages, Requests};
+    use crate::memory::{Pages, Requests};
     use crate::simulate::alone;
     use crate::uops::{DecodedBlock, Lowering};
     use corun_model::timing::TimingTable;

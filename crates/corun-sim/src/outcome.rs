@@ -23,21 +23,21 @@ pub struct Outcome {
 pub struct Spread {
     /// The mean over phases.
     pub mean: f64,
-    /// The phase with the least.
-    pub least: f64,
-    /// The phase with the most.
-    pub most: f64,
+    /// The smallest of all phases.
+    pub low: f64,
+    /// The largest of all phases.
+    pub high: f64,
 }
 
 impl Spread {
     /// Of one figure a phase.
     pub fn of(values: impl Iterator<Item = f64>) -> Self {
-        let (mut count, mut sum, mut least, mut most) = (0, 0.0, f64::MAX, f64::MIN);
+        let (mut count, mut sum, mut low, mut high) = (0, 0.0, f64::MAX, f64::MIN);
         for value in values {
             (count, sum) = (count + 1, sum + value);
-            (least, most) = (f64::min(least, value), f64::max(most, value));
+            (low, high) = (f64::min(low, value), f64::max(high, value));
         }
-        Self { mean: sum / f64::from(count.max(1)), least, most }
+        Self { mean: sum / f64::from(count.max(1)), low, high }
     }
 }
 

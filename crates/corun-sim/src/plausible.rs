@@ -90,7 +90,7 @@ fn within(name: &str, value: Spread, least: f64, most: f64) -> Result<(), Implau
             && *found >= least * (1.0 - ROUNDING)
             && *found <= most * (1.0 + ROUNDING))
     };
-    match [value.mean, value.least, value.most].into_iter().find(is_outside) {
+    match [value.mean, value.low, value.high].into_iter().find(is_outside) {
         None => Ok(()),
         Some(found) => {
             Err(Implausible { figure: name.to_owned(), found, least, most, reason: String::new() })
@@ -148,8 +148,8 @@ pub fn of_rate(instructions: f64, cycles: f64, model: &CoreModel) -> Result<(), 
 mod tests {
     use crate::plausible::*;
 
-    fn spread(least: f64, mean: f64, most: f64) -> Spread {
-        Spread { mean, least, most }
+    fn spread(low: f64, mean: f64, high: f64) -> Spread {
+        Spread { mean, low, high }
     }
 
     #[test]

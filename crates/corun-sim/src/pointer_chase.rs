@@ -1,7 +1,9 @@
 //! Circles of addresses, each of which leads to the next: what a load takes in one can be timed on any machine, so
 //! that the memory of a model can be set beside that of a machine.
 
-use crate::memory::{Chance, Memory, PageSize, Pages, Request};
+use corun_record::PageSize;
+
+use crate::memory::{Chance, Memory, Pages, Request};
 use crate::sharing::Requester;
 use corun_model::{CoreModel, LINE};
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use corun_record::PageSize;
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
 use crate::core::{CycleStack, Occupancy, State};
 use crate::error::SimulationError;
 use crate::machine::Machine;
-use crate::memory::{PageSize, Pages, Requests};
+use crate::memory::{Pages, Requests};
 use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
 use crate::uops::{Lowering, Unknown};

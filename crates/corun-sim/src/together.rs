@@ -9,6 +9,7 @@ use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+use corun_record::PageSize;
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
@@ -16,7 +17,7 @@ use crate::Simulated;
 use crate::core::State;
 use crate::error::SimulationError;
 use crate::machine::Machine;
-use crate::memory::{PageSize, Pages};
+use crate::memory::Pages;
 use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
 use crate::replay::synchronisation::Synchronisation;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use corun_sim::PageSize;
+use corun_record::PageSize;
 use regex::Regex;
 
 /// How large the pages of a simulated program's data are.

@@ -1,7 +1,6 @@
 //! The caveats of a prediction: what its figures leave out, one sentence each.
 
-use corun_record::{Caveat, MeasuredRun, MeasuredRuns};
-use corun_sim::PageSize;
+use corun_record::{Caveat, MeasuredRun, MeasuredRuns, PageSize};
 use corun_trace::{Ending, Plan};
 
 use super::Report;

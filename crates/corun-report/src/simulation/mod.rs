@@ -1,74 +1,43 @@
-//! What a simulated core answers, for people and as JSON.
+//! Simulated programs, placements and blocks for the terminal, each from its document.
 
 mod blocks;
+mod placements;
 mod program;
-mod together;
 
-pub use blocks::{BlockPrediction, BlockPredictions};
-pub use program::Simulation;
-pub use together::{Together, Varied};
+pub use blocks::{blocks_to_csv, blocks_to_terminal};
+pub use placements::placements_to_terminal;
+pub use program::simulation_to_terminal;
 
-use std::collections::BTreeMap;
+use corun_record::{Caveat, PageSize, SimulatedCore, on_one_line};
 
-use corun_model::timing::Usage;
-use corun_record::Caveat;
-use corun_sim::PageSize;
-use corun_sim::uops::Unknown;
+/// The kind of the caveat that belongs to the core, and stands below its name.
+const OF_MODEL: &str = "unvalidated-model";
 
-/// The caveats of a document: that of the model, then those of the figures.
-fn caveats(model: Option<&str>, figures: &[String]) -> Vec<Caveat> {
-    let of_model = model.into_iter().map(|it| Caveat::new("unvalidated-model", it));
-    of_model.chain(figures.iter().map(|it| Caveat::new("simulation", it))).collect()
-}
-
-/// Executed instructions by how well their timing is known, as JSON has them.
-#[derive(serde::Serialize)]
-struct TimingRows {
-    executed: u64,
-    by_class: u64,
-    inherited: u64,
-}
-
-impl TimingRows {
-    fn of(usage: &Usage) -> Self {
-        let (executed, by_class) = (usage.executed(), usage.by_class());
-        Self { executed, by_class, inherited: usage.inherited() }
+/// What was simulated, and how the core differs from what its title says.
+fn heading(
+    title: &str,
+    core: &SimulatedCore,
+    pages: PageSize,
+    caveats: &[Caveat],
+    columns: u16,
+) -> String {
+    let mut text = format!("{}\n", on_one_line(title));
+    for (field, value) in &core.settings {
+        text += &format!("with {field} = {}\n", on_one_line(value));
     }
-}
-
-/// What is said of forms that a timing table has no row for.
-fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> Option<String> {
-    let places: u64 = unknown.values().map(|one| one.places).sum();
-    let names: Vec<&str> = unknown.keys().take(8).map(String::as_str).collect();
-    let more = if unknown.len() > names.len() { ", ..." } else { "" };
-    (!unknown.is_empty()).then(|| {
-        format!(
-            "{} forms in {places} places of the code have no timing of their own and take that of \
-             their class: {}{more}",
-            unknown.len(),
-            names.join(", ")
-        )
-    })
-}
-
-/// What is said of divisions, whose operands a trace does not hold.
-fn assumed_quotients(quotients: &BTreeMap<u32, u32>) -> Option<String> {
-    let each =
-        quotients.iter().map(|(width, bits)| format!("{bits} bits for {width}-bit divisors"));
-    (!quotients.is_empty()).then(|| {
-        format!(
-            "The time of a division depends on its quotient, which is not recorded. Assumed: {}.",
-            each.collect::<Vec<_>>().join(", ")
-        )
-    })
-}
-
-/// A line on the page size of data, where it is not the default.
-fn of_pages(pages: PageSize) -> &'static str {
-    match pages {
-        PageSize::Small => "",
-        PageSize::Huge => "with data in pages of 2 MiB\n",
+    if pages == PageSize::Huge {
+        text += "with data in pages of 2 MiB\n";
     }
+    for caveat in caveats.iter().filter(|it| it.kind == OF_MODEL) {
+        text += &format!("{}\n", wrapped(&on_one_line(&caveat.sentence), columns));
+    }
+    text
+}
+
+/// What limits trust in the figures, a paragraph each.
+fn limits(caveats: &[Caveat], columns: u16) -> String {
+    let others = caveats.iter().filter(|it| it.kind != OF_MODEL);
+    others.map(|it| format!("\n{}\n", wrapped(&on_one_line(&it.sentence), columns))).collect()
 }
 
 /// Text in lines of so many columns.

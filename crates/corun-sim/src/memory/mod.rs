@@ -21,7 +21,6 @@ mod tlb;
 mod write_combining;
 
 pub(crate) use background_fills::Chance;
-pub use pages::PageSize;
 pub(crate) use pages::Pages;
 pub use requests::Requests;
 

@@ -1,6 +1,7 @@
 //! Where the pages of a process lie in memory: anywhere, by a seed, and nowhere that another one has.
 
 use corun_model::CoreModel;
+use corun_record::PageSize;
 
 /// Bits of an offset in a page.
 pub(super) const PAGE_SHIFT: u32 = 12;
@@ -11,39 +12,19 @@ const PHYSICAL_BITS: u32 = 52;
 /// What tells the number of a huge page, and the entry for it, from those of pages of 4 KiB: a bit above those of both.
 const HUGE: u64 = 1 << 39;
 
-/// How large the pages are that a process's data lie in. Its code is mapped from a file, in pages of 4 KiB.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PageSize {
-    /// 4 KiB.
-    #[default]
-    Small,
-    /// 2 MiB.
-    Huge,
+/// What numbers and entries of pages of a size have, and those of other sizes have not.
+fn kind(size: PageSize) -> u64 {
+    match size {
+        PageSize::Small => 0,
+        PageSize::Huge => HUGE,
+    }
 }
 
-impl PageSize {
-    /// As `--pages` takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Small => "small",
-            Self::Huge => "huge",
-        }
-    }
-
-    /// What its numbers and its entries have, and those of other sizes have not.
-    fn kind(self) -> u64 {
-        match self {
-            Self::Small => 0,
-            Self::Huge => HUGE,
-        }
-    }
-
-    /// Bits of an offset in a page.
-    fn shift(self) -> u32 {
-        match self {
-            Self::Small => PAGE_SHIFT,
-            Self::Huge => HUGE_SHIFT,
-        }
+/// Bits of an offset in a page.
+fn shift(size: PageSize) -> u32 {
+    match size {
+        PageSize::Small => PAGE_SHIFT,
+        PageSize::Huge => HUGE_SHIFT,
     }
 }
 
@@ -133,7 +114,7 @@ impl Pages {
     /// Where a linear address lies. Two pages of one frame are as rare as one in 2^40.
     #[inline]
     pub(crate) fn physical(self, linear: u64) -> u64 {
-        let shift = self.size.shift();
+        let shift = shift(self.size);
         let page = if self.are_one { 1 } else { mixed(linear >> shift ^ self.key) };
         (page << shift | linear & ((1 << shift) - 1)) & ((1 << PHYSICAL_BITS) - 1)
     }
@@ -141,7 +122,7 @@ impl Pages {
     /// The page that the address lies in.
     #[inline]
     pub(super) fn page(self, linear: u64, is_code: bool) -> Page {
-        let number = |size: PageSize| size.kind() | linear >> size.shift() ^ self.key << 40;
+        let number = |size: PageSize| kind(size) | linear >> shift(size) ^ self.key << 40;
         let Self { size, in_tables, .. } = self;
         Page { number: number(size), size, in_tables: number(in_tables), is_code }
     }
@@ -150,8 +131,8 @@ impl Pages {
     #[inline]
     pub(super) fn entry(self, linear: u64) -> u64 {
         let size = self.in_tables;
-        let page = linear >> size.shift() & 0xf_ffff_ffff;
-        1 << PHYSICAL_BITS | (self.key & 0x3ff) << 40 | size.kind() | page << 3
+        let page = linear >> shift(size) & 0xf_ffff_ffff;
+        1 << PHYSICAL_BITS | (self.key & 0x3ff) << 40 | kind(size) | page << 3
     }
 
     /// Where a hypervisor's entry for 4 KiB lies in its tables, if the guest's memory is as much in order as its pages.

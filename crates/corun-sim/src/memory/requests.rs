@@ -1,9 +1,9 @@
 //! What a core asked of memory.
 
-use serde::Serialize;
+use corun_record::MemoryRequests;
 
 /// Requests of one core, counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Requests {
     /// Loads and stores of lines that the first-level data cache did not have.
     pub l1d_misses: u64,
@@ -24,15 +24,7 @@ pub struct Requests {
 impl Requests {
     /// Name and number of each.
     pub fn all(&self) -> [(&'static str, u64); 7] {
-        [
-            ("L1D misses", self.l1d_misses),
-            ("L1I misses", self.l1i_misses),
-            ("L2 misses", self.l2_misses),
-            ("from memory", self.main),
-            ("from another core", self.transfers),
-            ("page walks", self.walks),
-            ("prefetched lines", self.prefetches),
-        ]
+        MemoryRequests::from(*self).by_name()
     }
 
     /// Both together.
@@ -55,5 +47,13 @@ impl Requests {
             walks: by(self.walks, other.walks),
             prefetches: by(self.prefetches, other.prefetches),
         }
+    }
+}
+
+impl From<Requests> for MemoryRequests {
+    fn from(requests: Requests) -> Self {
+        let Requests { l1d_misses, l1i_misses, l2_misses, main, transfers, walks, prefetches } =
+            requests;
+        Self { l1d_misses, l1i_misses, l2_misses, main, transfers, walks, prefetches }
     }
 }

@@ -1,5 +1,7 @@
 //! What caches, translations and links of known sizes must do.
 
+use corun_record::PageSize;
+
 use crate::memory::*;
 
 fn zen4() -> CoreModel {

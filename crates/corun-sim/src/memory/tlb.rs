@@ -1,7 +1,9 @@
 //! From linear to physical: two levels of remembered translations, and walks through the tables.
 
 use crate::memory::mshr::Buffers;
-use crate::memory::pages::{Page, PageSize};
+use corun_record::PageSize;
+
+use crate::memory::pages::Page;
 use crate::memory::set_associative::Ways;
 use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CoreModel, Policy, SecondTlb, Tlb};

@@ -74,7 +74,9 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use crate::memory::{Memory, Origin, PageSize, Pages, Request};
+    use corun_record::PageSize;
+
+    use crate::memory::{Memory, Origin, Pages, Request};
     use crate::sharing::Requester;
 
     fn request(core: usize, linear: u64) -> Request {

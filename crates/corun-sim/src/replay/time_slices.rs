@@ -171,8 +171,9 @@ impl<F: InstructionSource> InstructionSource for Sliced<F> {
 
 #[cfg(test)]
 mod tests {
+    use corun_record::PageSize;
+
     use crate::core::Step;
-    use crate::memory::PageSize;
     use crate::replay::time_slices::*;
 
     /// A program of so many steps, which waits at a synchronisation point before each of them if it is told to.

@@ -3,13 +3,14 @@
 //! One core runs them all, one after the other, so that predictors keep what they learned as they do in
 //! a whole run.
 
+use corun_record::PageSize;
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
 
 use crate::Simulated;
 use crate::core::State;
 use crate::error::SimulationError;
-use crate::memory::{PageSize, Requests};
+use crate::memory::Requests;
 use crate::plausible;
 use crate::simulate::{alone, the_source};
 use corun_model::CoreModel;

@@ -6,10 +6,10 @@ use corun_machine::doctor::Report;
 use corun_machine::probe::Topology;
 use corun_machine::switch::SmtStatus;
 use corun_record::{
-    Audit, Bench, BlockTimings, Body, CoreCalibration, Document, FormCalibration, ModelChecks,
-    ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError, Record, Run,
-    Schedule, SchedulingList, StudyDescription, StudyList, StudyResult, TraceInfo,
-    WorkloadDescription, WorkloadList,
+    Audit, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document, FormCalibration,
+    ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError,
+    Record, Run, Schedule, SchedulingList, Simulation, StudyDescription, StudyList, StudyResult,
+    TraceInfo, WorkloadDescription, WorkloadList,
 };
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
         schema_of::<Schedule>(),
+        (Simulation::FORMAT, Simulation::schema()),
+        (Blocks::FORMAT, Blocks::schema()),
         (Placements::FORMAT, Placements::schema()),
         schema_of::<ModelList>(),
         schema_of::<ModelDescription>(),

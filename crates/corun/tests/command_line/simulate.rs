@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use corun_blocks::{agreement, is_held_out};
-use corun_record::{Document, Placements};
+use corun_record::{Blocks, Document, Metric, Placement, Placements, Simulation};
+use corun_report::{blocks_to_terminal, placements_to_terminal, simulation_to_terminal};
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
@@ -163,10 +164,6 @@ fn workers_run_together_and_placements_are_compared() {
     ]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let answer: Value = serde_json::from_str(&outcome.output).unwrap();
-    let faults = validator(Placements::FORMAT);
-    let faults: Vec<String> = faults.iter_errors(&answer).map(|it| it.to_string()).collect();
-    assert_eq!(faults, Vec::<String>::new());
-    assert_eq!(Placements::from_json(&outcome.output).unwrap().to_json(), outcome.output);
     let workers = |name: &str| {
         let placements = answer["placements"].as_array().unwrap();
         let found = placements.iter().find(|it| it["placement"] == name).unwrap();
@@ -179,14 +176,14 @@ fn workers_run_together_and_placements_are_compared() {
         assert!(worker["cycles"][0].as_f64().unwrap() > 0.0, "{worker}");
     }
     let comparisons = answer["comparisons"].as_array().unwrap();
-    for smt_yield in comparisons.iter().filter(|it| it["metric"] == "SMT yield") {
+    for smt_yield in comparisons.iter().filter(|it| it["metric"] == "smt_yield") {
         let mean = smt_yield["mean"].as_f64().unwrap();
         assert!((0.5..=2.01).contains(&mean), "{smt_yield}");
     }
     // So short a program runs cold, and a figure of it may be refused.
     let refused = answer["refused"].as_array().cloned().unwrap_or_default();
     let all = || comparisons.iter().chain(&refused);
-    let metrics = ["SMT yield", "multitasking gain", "time"];
+    let metrics = ["smt_yield", "multitasking_gain", "makespan"];
     assert!(metrics.iter().all(|name| all().any(|it| it["metric"] == **name)), "{answer}");
 }
 
@@ -229,10 +226,12 @@ fn a_slice_of_many_rounds_is_reported() {
     let stacked = ["--model=zen4", "--quiet", "--placement=stacked", "--length=10k", &trace];
     let reported = of(&[&stacked[..], &["--slice=0.1"]].concat());
     assert_eq!(reported.exit, Some(0), "{}", reported.errors);
-    assert!(reported.errors.contains("stacked: a slice of 0.1 ms is "), "{}", reported.errors);
+    let sentence = "stacked: a slice of 0.1 ms is ";
+    assert!(reported.output.contains(sentence), "{}", reported.output);
     let single = ["--model=zen4", "--quiet", "--placement=single", "--length=10k", &trace, &trace];
     let alone = of(&[&single[..], &["--slice=0.1"]].concat());
-    assert_eq!((alone.exit, alone.errors.as_str()), (Some(0), ""), "nobody takes turns");
+    assert_eq!((alone.exit, alone.errors.as_str()), (Some(0), ""));
+    assert!(!alone.output.contains("a slice of"), "nobody takes turns");
     for slice in ["0", "-1", "1e300", "nan"] {
         let refused = of(&[&stacked[..], &[&format!("--slice={slice}")]].concat());
         assert_eq!(refused.exit, Some(2), "{}", refused.errors);
@@ -275,6 +274,62 @@ fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
     }
 }
 
+/// Asserts that what is written as JSON fits its schema and reads back the same, and that what the terminal
+/// shows is made from it alone.
+fn is_one_document<T: Document>(arguments: &[&str], to_terminal: fn(&T, u16) -> String) -> T {
+    let json = of(&[arguments, &["--json=-"]].concat());
+    assert_eq!((json.exit, json.errors.as_str()), (Some(0), ""), "{arguments:?}");
+    let value: Value = serde_json::from_str(&json.output).unwrap();
+    let validator = validator(T::FORMAT);
+    let faults: Vec<String> = validator.iter_errors(&value).map(|it| it.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new(), "{arguments:?}");
+    let document = T::from_json(&json.output).unwrap();
+    assert_eq!(document.to_json(), json.output, "{arguments:?}");
+    assert_eq!(to_terminal(&document, COLUMNS), of(arguments).output, "{arguments:?}");
+    document
+}
+
+/// Columns of what is not shown on a terminal.
+const COLUMNS: u16 = 100;
+
+#[test]
+fn every_form_is_shown_from_the_document_that_it_writes() {
+    let scratch = Scratch::new();
+    let trace = program_start();
+    let window = ["--warmup=100k", "--length=20k"];
+    let all = [&["--model=ivy-bridge", "--set=rob.policy=shared", &trace][..], &window].concat();
+    let simulated = is_one_document::<Simulation>(&all, simulation_to_terminal);
+    assert_eq!(simulated.core.settings["rob.policy"], "shared");
+    assert!(simulated.timing_rows.executed >= 20_000, "{:?}", simulated.timing_rows);
+    assert!(simulated.instructions.abs_diff(20_000) < 10, "{}", simulated.instructions);
+    assert!((simulated.seconds * simulated.ghz * 1e9 / simulated.cycles as f64 - 1.0).abs() < 1e-9);
+
+    let placed = ["--placement=spread,full,stacked", "--phases=2", "--slice=0.01", "--pages=huge"];
+    let window = ["--warmup=100k", "--length=5k", "--resources"];
+    let all = [&["--model=zen4", "--quiet", &trace][..], &window, &placed].concat();
+    let placed = is_one_document::<Placements>(&all, placements_to_terminal);
+    let counted = |placement| {
+        let found = placed.placements.iter().find(|it| it.placement == placement).unwrap();
+        found.workers.iter().map(|worker| worker.cycles.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(counted(Placement::Full(None)), [2, 2], "cycles of each phase");
+    assert!(placed.comparisons.iter().any(|it| it.metric == Metric::SmtYield));
+    assert!(placed.resources.len() > 10, "{:?}", placed.resources);
+    assert!(placed.caveats.iter().any(|it| it.kind == "short-window"), "{:?}", placed.caveats);
+
+    let file = scratch.file("blocks.csv");
+    // imul rax, rax; syscall; add rax, 1
+    std::fs::write(&file, "block,cycles\n480fafc0,3\n0f05,90\n4883c001,2\n").unwrap();
+    let all = ["--model=zen4", "--block-file", file.to_str().unwrap()];
+    let blocks = is_one_document::<Blocks>(&all, blocks_to_terminal);
+    let agreement = blocks.agreement.unwrap();
+    assert_eq!((agreement.blocks, agreement.median_error), (3, 0.5));
+    assert!(blocks.blocks[1].reason.is_some(), "{:?}", blocks.blocks);
+    std::fs::write(&file, "block,cycles\n4883c001,2\n").unwrap();
+    let constant = is_one_document::<Blocks>(&all, blocks_to_terminal);
+    assert_eq!(constant.agreement.unwrap().tau_b, None, "no ranks to compare");
+}
+
 /// The start of a program, which comes with the simulator's own tests.
 fn program_start() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -299,7 +354,7 @@ fn placed(arguments: &[&str]) -> (Placements, String) {
 fn copies_in_step_at_the_start_of_a_program_take_cycles_of_this_world() {
     let window = ["--warmup=500k", "--length=200k", "--phases=1"];
     let (found, _) = placed(&[&["--model=zen4"][..], &window].concat());
-    let full = found.placements.iter().find(|it| it.placement == "full").unwrap();
+    let full = found.placements.iter().find(|it| it.placement == Placement::Full(None)).unwrap();
     let cycles = full.workers.iter().flat_map(|worker| &worker.cycles);
     assert!(cycles.clone().all(|cycles| (1e5..1e6).contains(cycles)), "{:?}", full.workers);
     assert!((1.0..2.0).contains(&found.comparisons[0].mean), "{:?}", found.comparisons);

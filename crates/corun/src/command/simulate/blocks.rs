@@ -1,17 +1,17 @@
-//! Single blocks of code on another core, against what was measured of them.
+//! Single blocks of code on another core, beside what was measured of them.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_blocks::{COPIES, Listed, copies_of, execute};
+use corun_blocks::{COPIES, Listed, agreement, copies_of, execute};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::Exit;
-use corun_report::{BlockPrediction, BlockPredictions};
+use corun_record::{BlockAgreement, Blocks, Document, Exit, SimulatedBlock};
+use corun_report::{blocks_to_csv, blocks_to_terminal};
 use corun_sim::uops::Lowering;
 use corun_sim::{Copies, SimulationError, steady_state};
 
-use super::Arguments;
+use super::{Arguments, caveats, document};
 use crate::command::calibrate::read_blocks;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
@@ -23,30 +23,58 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
-    let json: Form<BlockPredictions<'_>> = BlockPredictions::to_json;
+    let json: Form<Blocks> = Document::to_json;
     let exports = Exports::open([
         (arguments.json.as_deref(), json),
-        (arguments.csv.as_deref(), BlockPredictions::to_csv),
+        (arguments.csv.as_deref(), blocks_to_csv),
     ])?;
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
-    let mut predictions: Vec<BlockPrediction> = Vec::new();
-    for row in &rows {
-        let predicted = predict(model, &mut lowering, row)?;
-        predictions.push(BlockPrediction { measured: row.cycles, predicted });
+    let mut blocks: Vec<SimulatedBlock> = Vec::new();
+    for row in rows {
+        let (predicted, reason) = match predict(model, &mut lowering, &row)? {
+            Ok(cycles) => (Some(cycles), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let (block, measured) = (row.hexadecimal, row.cycles);
+        blocks.push(SimulatedBlock { block, predicted, measured, reason });
     }
     lowering.tell();
-    let answer = BlockPredictions {
-        model,
-        warning: crate::core_model::validation_warning(model)?,
-        rows: &rows,
-        predictions: &predictions,
-        unknown: lowering.unknown(),
-        quotients: lowering.assumed_quotients(),
-        usage: timings.usage(),
+    let unknown_forms = document::unknown_forms(lowering.unknown());
+    let assumed_quotients = lowering.assumed_quotients().clone();
+    let caveats = [
+        caveats::of_model(model)?,
+        caveats::of_quotients(&assumed_quotients),
+        caveats::of_unknown_forms(&unknown_forms),
+        caveats::of_timing_rows(timings.usage()),
+    ];
+    let answer = Blocks {
+        format: Blocks::FORMAT.to_owned(),
+        version: Blocks::VERSION,
+        corun_version: document::corun_version(),
+        core: document::core(model, arguments),
+        agreement: agreement_of(&blocks),
+        blocks,
+        unknown_forms,
+        assumed_quotients,
+        timing_rows: document::timing_rows(timings.usage()),
+        caveats: caveats.into_iter().flatten().collect(),
     };
-    exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
+    exports.write(&answer, |answer| blocks_to_terminal(answer, terminal::width()), json)?;
     Ok(code(Exit::Done))
+}
+
+/// How good the predictions are, if anything was measured. A block without a prediction counts as one of
+/// 0 cycles, so that its error is the whole.
+fn agreement_of(blocks: &[SimulatedBlock]) -> Option<BlockAgreement> {
+    let pair = |one: &SimulatedBlock| Some((one.predicted.unwrap_or(0.0), one.measured?));
+    let found = agreement(&blocks.iter().filter_map(pair).collect::<Vec<_>>())?;
+    Some(BlockAgreement {
+        blocks: found.count,
+        mean_error: found.mean,
+        median_error: found.median,
+        tau_b: found.tau.is_finite().then_some(found.tau),
+    })
 }
 
 /// Cycles of a copy, with the addresses that it touches when it is executed here, or why the block has none.

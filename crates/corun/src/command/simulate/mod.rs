@@ -1,6 +1,9 @@
 //! `corun simulate`: what a recorded program, or single blocks of code, would take on another core.
 
 mod blocks;
+mod caveats;
+mod document;
+mod placements;
 mod program;
 mod resources;
 mod together;
@@ -121,17 +124,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
 }
 
-/// Opens a trace, and says on standard error if it is of windows: they are taken for one interval here.
+/// Opens a trace that has the code of what was executed.
 fn opened(file: &Path) -> Result<Trace, Problem> {
     let trace = Trace::open(file).map_err(|error| Problem::from(error).in_file(file))?;
     trace.require_code().map_err(|error| Problem::from(error).in_file(file))?;
-    if let Some(windows) = trace.opening().plan.windows() {
-        say(&format!(
-            "corun: {}: its {windows} windows and what leads to each are simulated as one interval, and count alike: \
-             `corun predict --sample` counts windows alone, for what they stand for",
-            corun_record::shown(file)
-        ));
-    }
     Ok(trace)
 }
 

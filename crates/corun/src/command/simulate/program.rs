@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::Exit;
-use corun_report::Simulation;
+use corun_record::{Caveat, Document, Exit, Simulation};
+use corun_report::simulation_to_terminal;
 use corun_sim::plausible::cold_start;
-use corun_sim::{Part, simulate};
+use corun_sim::{Part, Simulated, simulate};
 use corun_trace::ThreadId;
+use corun_trace::format::Trace;
 
-use super::Arguments;
+use super::{Arguments, caveats, document};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::terminal;
@@ -22,7 +23,7 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
-    let json: Form<Simulation<'_>> = Simulation::to_json;
+    let json: Form<Simulation> = Document::to_json;
     let exports = Exports::open([(arguments.json.as_deref(), json)])?;
     let trace = super::opened(file)?;
     let part = Part {
@@ -43,18 +44,46 @@ pub(super) fn run(
             "Ask for a shorter --warmup, or record more.",
         ));
     }
+    let unknown_forms = document::unknown_forms(&simulated.unknown);
+    let caveats = [
+        caveats::of_model(model)?,
+        caveats::of_windows(&trace, file),
+        caveats::of_quotients(&simulated.quotients),
+        of_cold_start(&trace, part, &simulated),
+        caveats::of_unknown_forms(&unknown_forms),
+        caveats::of_timing_rows(timings.usage()),
+    ];
+    let simulation = Simulation {
+        format: Simulation::FORMAT.to_owned(),
+        version: Simulation::VERSION,
+        corun_version: document::corun_version(),
+        core: document::core(model, arguments),
+        command: trace.opening().command.clone(),
+        warmup: part.warm_up,
+        pages: part.pages,
+        instructions: simulated.instructions,
+        cycles: simulated.cycles,
+        ipc: simulated.ipc(),
+        ghz: model.gigahertz,
+        seconds: simulated.cycles as f64 / (model.gigahertz * 1e9),
+        mispredicts: simulated.mispredicts,
+        requests: simulated.requests.into(),
+        stack: simulated.stack.cycles().map(|(name, it)| (name.to_owned(), it)).collect(),
+        occupancy: simulated.occupancy.means().map(|(name, it)| (name.to_owned(), it)).collect(),
+        unknown_forms,
+        assumed_quotients: simulated.quotients,
+        timing_rows: document::timing_rows(timings.usage()),
+        caveats: caveats.into_iter().flatten().collect(),
+    };
+    let shown = |it: &Simulation| simulation_to_terminal(it, terminal::width());
+    exports.write(&simulation, shown, json)?;
+    Ok(code(Exit::Done))
+}
+
+/// What was executed before the counted instructions is too little for caches to be warm.
+fn of_cold_start(trace: &Trace, part: Part, simulated: &Simulated) -> Option<Caveat> {
     let of_thread = trace.threads().iter().find(|thread| thread.id == part.thread);
     let all = of_thread.map_or(simulated.instructions, |thread| thread.instructions);
-    let simulation = Simulation {
-        model,
-        warning: crate::core_model::validation_warning(model)?,
-        caveats: cold_start(all, arguments.warmup, simulated.instructions).into_iter().collect(),
-        command: trace.opening().command.clone(),
-        warmup: arguments.warmup,
-        pages: part.pages,
-        simulated: &simulated,
-        usage: timings.usage(),
-    };
-    exports.write(&simulation, |simulation| simulation.describe(terminal::width()), json)?;
-    Ok(code(Exit::Done))
+    let sentence = cold_start(all, part.warm_up, simulated.instructions)?;
+    Some(Caveat::new("cold-start", sentence))
 }

@@ -2,8 +2,7 @@
 
 use corun_model::Resource;
 use corun_model::{CoreModel, Policy};
-use corun_record::Placement;
-use corun_report::Varied;
+use corun_record::{Caveat, Placement, VariedResource};
 use corun_sim::plausible::of_yield;
 use corun_sim::{Outcome, Setup};
 
@@ -31,8 +30,8 @@ pub(super) fn varied(
     plans: &[SimulationJob],
     outcomes: &[Outcome],
     arguments: &Arguments,
-    caveats: &mut Vec<String>,
-) -> Result<Vec<Varied>, Problem> {
+    caveats: &mut Vec<Caveat>,
+) -> Result<Vec<VariedResource>, Problem> {
     let spread = outcomes.iter().find(|it| matches!(it.placement, Placement::Spread(_)));
     let full = outcomes.iter().find(|it| matches!(it.placement, Placement::Full(_)));
     let (Some(spread), Some(full)) = (spread, full) else { return Ok(Vec::new()) };
@@ -52,20 +51,26 @@ pub(super) fn varied(
         .flat_map(|(_, _, model)| own.iter().map(move |plan| (model, *plan)))
         .collect();
     let phases = each(setup, &all, arguments)?;
-    let mut resources: Vec<Varied> = Vec::new();
+    let mut resources: Vec<VariedResource> = Vec::new();
     for ((resource, policy, _), phases) in variants.iter().zip(phases.chunks(own.len())) {
         let outcome =
             Outcome { placement: full.placement, phases: phases.to_vec(), matched: Vec::new() };
         let Some(found) = outcome.per_core(spread) else { continue };
         let name = format!("{}.policy={}: an SMT yield of", resource.name, policy.name());
         if let Err(why) = of_yield(&name, found, outcome.most_at_once()) {
-            caveats.push(format!("Left out, since it is implausible: {why}"));
+            let sentence = format!("Left out, since it is implausible: {why}");
+            caveats.push(Caveat::new("implausible", sentence));
             continue;
         }
-        match resources.last_mut().filter(|last| last.resource == *resource) {
-            Some(last) => last.yields.push((*policy, found)),
-            None => resources
-                .push(Varied { resource: resource.clone(), yields: vec![(*policy, found)] }),
+        let smt_yield = (policy.name().to_owned(), found.mean);
+        match resources.last_mut().filter(|last| last.resource == resource.name) {
+            Some(last) => last.smt_yield.extend([smt_yield]),
+            None => resources.push(VariedResource {
+                resource: resource.name.clone(),
+                policy: resource.policy.name().to_owned(),
+                is_assumed: resource.is_assumed,
+                smt_yield: [smt_yield].into(),
+            }),
         }
     }
     Ok(resources)

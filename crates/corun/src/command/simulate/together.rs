@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{Exit, Placement};
-use corun_report::Together;
+use corun_record::{Caveat, Document, Exit, Placement, Placements};
+use corun_report::placements_to_terminal;
 use corun_sim::plausible::cold_start;
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
 use corun_sim::{Outcome, Phase, PlacedWorker, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
-use super::{Arguments, resources};
+use super::{Arguments, caveats, document, placements, resources};
 use crate::exports::{Exports, Form};
-use crate::problem::{Problem, code, say};
+use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::terminal;
 
@@ -27,7 +27,7 @@ pub(super) fn run(
     files: &[PathBuf],
 ) -> Result<ExitCode, Problem> {
     resources::check(arguments)?;
-    let json: Form<Together<'_>> = Together::to_json;
+    let json: Form<Placements> = Document::to_json;
     let exports = Exports::open([(arguments.json.as_deref(), json)])?;
     let traces = opened(files)?;
     let processes: Vec<Process<'_>> = traces.iter().map(Process::of).collect();
@@ -65,24 +65,31 @@ pub(super) fn run(
         }
     }
     match_starts(setup, &plans, &mut outcomes, arguments)?;
-    warn_of_short_windows(&outcomes, model, &workers, arguments);
-    let mut caveats = cold_starts(&processes, files, arguments);
+    let mut caveats: Vec<Caveat> = caveats::of_model(model)?.into_iter().collect();
+    caveats.extend(traces.iter().zip(files).filter_map(|(it, file)| caveats::of_windows(it, file)));
+    caveats.extend(of_cold_starts(&processes, files, arguments));
+    caveats.extend(of_short_windows(&outcomes, model, &workers, arguments));
     let resources = match arguments.resources {
         true => resources::varied(setup, &plans, &outcomes, arguments, &mut caveats)?,
         false => Vec::new(),
     };
-    caveats.extend(timings.usage().sentence());
-    let answer = Together {
-        resources: &resources,
-        model,
-        settings: &arguments.set,
+    caveats.extend(caveats::of_timing_rows(timings.usage()));
+    let (comparisons, refused) = placements::comparisons(&outcomes);
+    let answer = Placements {
+        format: Placements::FORMAT.to_owned(),
+        version: Placements::VERSION,
+        corun_version: document::corun_version(),
+        core: document::core(model, arguments),
         pages: setup.pages,
-        warning: crate::core_model::validation_warning(model)?,
-        caveats: &caveats,
-        workers: &workers,
-        outcomes: &outcomes,
+        workers,
+        placements: outcomes.iter().map(placements::placement).collect(),
+        comparisons,
+        refused,
+        resources,
+        timing_rows: document::timing_rows(timings.usage()),
+        caveats,
     };
-    exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
+    exports.write(&answer, |answer| placements_to_terminal(answer, terminal::width()), json)?;
     Ok(code(Exit::Done))
 }
 
@@ -136,9 +143,13 @@ fn match_starts(
     Ok(())
 }
 
-/// What must be said of windows that follow too little for caches to be warm.
-fn cold_starts(processes: &[Process<'_>], files: &[PathBuf], arguments: &Arguments) -> Vec<String> {
-    let mut said = Vec::new();
+/// Windows follow too little for caches to be warm.
+fn of_cold_starts(
+    processes: &[Process<'_>],
+    files: &[PathBuf],
+    arguments: &Arguments,
+) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
     for (process, file) in processes.iter().zip(files) {
         let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
         let workers = process.trace.threads().iter();
@@ -146,23 +157,24 @@ fn cold_starts(processes: &[Process<'_>], files: &[PathBuf], arguments: &Argumen
         let most = workers.map(|thread| thread.instructions).max().unwrap_or(0);
         let left = most.saturating_sub(arguments.warmup);
         let counted = arguments.length.map_or(left, |length| length.min(left));
-        said.extend(
+        caveats.extend(
             cold_start(most, arguments.warmup, counted)
-                .map(|reported| format!("{file}: {reported}")),
+                .map(|sentence| Caveat::new("cold-start", format!("{file}: {sentence}"))),
         );
     }
-    said.dedup();
-    said
+    caveats.dedup();
+    caveats
 }
 
-/// Says where a slice is several rounds of a worker's window: all but the first of them find their data where the one
-/// before left it, while workers that do not take turns are counted in their first round.
-fn warn_of_short_windows(
+/// A slice is several rounds of a worker's window: all but the first of them find their data where the one before
+/// left it, while workers that do not take turns are counted in their first round.
+fn of_short_windows(
     outcomes: &[Outcome],
     model: &CoreModel,
     workers: &[String],
     arguments: &Arguments,
-) {
+) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
     let slice = arguments.slice * model.gigahertz * 1e6;
     // Single workers have the same seat, one after the other.
     for outcome in outcomes.iter().filter(|outcome| outcome.placement != Placement::Single) {
@@ -175,17 +187,19 @@ fn warn_of_short_windows(
         let longest =
             seated.iter().map(|one| (rounds(one), one)).max_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((rounds, one)) = longest.filter(|(rounds, _)| *rounds >= 2.0) {
-            say(&format!(
-                "corun: {}: a slice of {} ms is {rounds:.0} rounds of {}, which find in the caches what the round \
-                 before left there, as those that do not take turns do not: record and count {:.0}k instructions (--length), or \
-                 give a shorter --slice",
+            let sentence = format!(
+                "{}: a slice of {} ms is {rounds:.0} rounds of {}, which find in the caches what the round \
+                 before left there, as those that do not take turns do not: record and count {:.0}k instructions \
+                 (--length), or give a shorter --slice.",
                 outcome.placement,
                 arguments.slice,
                 workers[one.worker],
                 one.instructions as f64 * rounds * 1e-3
-            ));
+            );
+            caveats.push(Caveat::new("short-window", sentence));
         }
     }
+    caveats
 }
 
 fn opened(files: &[PathBuf]) -> Result<Vec<Trace>, Problem> {

@@ -1,0 +1,107 @@
+//! Single blocks of code, simulated: cycles of each in steady state, beside what was measured of it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::json::Document;
+use crate::run::Caveat;
+use crate::simulation::{SimulatedCore, TimingRows};
+use crate::upgrade::{model_to_core, rename, warning_to_caveats};
+
+/// What `corun simulate --block-file FILE --json` writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Blocks {
+    /// Always `corun-blocks`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// The core that was simulated.
+    pub core: SimulatedCore,
+    /// How far predicted and measured cycles agree; absent where nothing was measured.
+    pub agreement: Option<BlockAgreement>,
+    /// The blocks, in the order of the file.
+    pub blocks: Vec<SimulatedBlock>,
+    /// Forms of instruction that the timing table has no row for, with the number of places in the code.
+    #[serde(default)]
+    pub unknown_forms: BTreeMap<String, u64>,
+    /// For each width of a division in the code, the bits of its quotient that were assumed.
+    #[serde(default)]
+    pub assumed_quotients: BTreeMap<u32, u32>,
+    /// How well the timings of the simulated instructions are known.
+    pub timing_rows: TimingRows,
+    /// What limits trust, a sentence each.
+    pub caveats: Vec<Caveat>,
+}
+
+/// How far predicted cycles agree with measured ones. A block without a prediction counts as one of 0 cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockAgreement {
+    /// Blocks that were measured.
+    pub blocks: usize,
+    /// The mean error, each as a fraction of the measured cycles.
+    pub mean_error: f64,
+    /// The median error.
+    pub median_error: f64,
+    /// Kendall's rank correlation (tau-b); absent where all cycles of one side are equal.
+    pub tau_b: Option<f64>,
+}
+
+/// A block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedBlock {
+    /// Its code in hexadecimal.
+    pub block: String,
+    /// Predicted cycles of a copy.
+    pub predicted: Option<f64>,
+    /// Measured cycles of a copy.
+    pub measured: Option<f64>,
+    /// Why nothing is predicted.
+    pub reason: Option<String>,
+}
+
+impl SimulatedBlock {
+    /// The error of the prediction as a fraction of the measured cycles, if there are both.
+    pub fn error(&self) -> Option<f64> {
+        let measured = self.measured?;
+        Some((self.predicted? - measured) / measured)
+    }
+}
+
+impl Document for Blocks {
+    const FORMAT: &str = "corun-blocks";
+    const VERSION: u32 = 3;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        warning_to_caveats(json);
+        rename(json, "score", "agreement");
+        model_to_core(json);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn documents_of_earlier_versions_are_read() {
+        let mut old = json!({
+            "format": "corun-blocks", "version": 1, "model": "zen4", "warning": null,
+            "score": { "blocks": 1, "mean_error": 0.5, "median_error": 0.5, "tau_b": null },
+            "timing_rows": { "executed": 7, "by_class": 0, "inherited": 0 },
+            "blocks": [{ "block": "90", "predicted": 0.5, "measured": 1.0, "reason": null }]
+        });
+        let first = Blocks::from_json(&old.to_string()).unwrap();
+        old.as_object_mut().unwrap().remove("warning");
+        (old["version"], old["caveats"]) = (2.into(), json!([]));
+        assert_eq!(Blocks::from_json(&old.to_string()).unwrap(), first);
+        assert_eq!(first.agreement.unwrap().tau_b, None);
+        assert_eq!(first.blocks[0].error(), Some(-0.5));
+        assert_eq!(Blocks::from_json(&first.to_json()).unwrap(), first);
+    }
+}

@@ -1,0 +1,180 @@
+//! A recorded program, simulated: how many cycles it takes on a core, and where they go.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::json::Document;
+use crate::page_size::PageSize;
+use crate::run::Caveat;
+use crate::upgrade::{model_to_core, rename, warning_to_caveats};
+
+/// What `corun simulate TRACE --json` writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Simulation {
+    /// Always `corun-simulation`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// The core that was simulated.
+    pub core: SimulatedCore,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Instructions before those that count.
+    pub warmup: u64,
+    /// The page size of the program's data.
+    #[serde(default)]
+    pub pages: PageSize,
+    /// Instructions that count.
+    pub instructions: u64,
+    /// Their cycles.
+    pub cycles: u64,
+    /// Instructions a cycle.
+    pub ipc: f64,
+    /// The clock that cycles were converted to seconds with, in GHz.
+    pub ghz: f64,
+    /// The cycles in seconds.
+    pub seconds: f64,
+    /// Mispredicted branches.
+    pub mispredicts: u64,
+    /// Requests to the memory hierarchy.
+    pub requests: MemoryRequests,
+    /// Cycles by what they went to; they add up to all cycles.
+    #[serde(with = "crate::ordered")]
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub stack: Vec<(String, f64)>,
+    /// The mean number of taken entries of each buffer.
+    #[serde(with = "crate::ordered")]
+    #[schemars(with = "BTreeMap<String, f64>")]
+    pub occupancy: Vec<(String, f64)>,
+    /// Forms of instruction that the timing table has no row for, with the number of places in the code.
+    pub unknown_forms: BTreeMap<String, u64>,
+    /// For each width of a division in the code, the bits of its quotient that were assumed.
+    #[serde(default)]
+    pub assumed_quotients: BTreeMap<u32, u32>,
+    /// How well the timings of the executed instructions are known.
+    pub timing_rows: TimingRows,
+    /// What limits trust, a sentence each.
+    pub caveats: Vec<Caveat>,
+}
+
+/// A core model that was simulated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedCore {
+    /// The model's name.
+    pub model: String,
+    /// The machine that its figures are of.
+    pub title: String,
+    /// Fields of the model that were set otherwise, with their values as text.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Requests of a core to the memory hierarchy, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryRequests {
+    /// Loads and stores of lines that the first-level data cache did not have.
+    pub l1d_misses: u64,
+    /// Lines of code that the first level did not have.
+    pub l1i_misses: u64,
+    /// Requests of the first level that the second did not have.
+    pub l2_misses: u64,
+    /// Lines that came from memory.
+    pub main: u64,
+    /// Lines that came from another core.
+    pub transfers: u64,
+    /// Page walks.
+    pub walks: u64,
+    /// Lines that prefetchers requested.
+    pub prefetches: u64,
+}
+
+impl MemoryRequests {
+    /// Name and number of each kind.
+    pub fn by_name(&self) -> [(&'static str, u64); 7] {
+        [
+            ("L1D misses", self.l1d_misses),
+            ("L1I misses", self.l1i_misses),
+            ("L2 misses", self.l2_misses),
+            ("from memory", self.main),
+            ("from another core", self.transfers),
+            ("page walks", self.walks),
+            ("prefetched lines", self.prefetches),
+        ]
+    }
+}
+
+/// Simulated instructions by how well their timing is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimingRows {
+    /// All of them.
+    pub executed: u64,
+    /// Those whose form has no row in the timing table: they took the timing of their class.
+    pub by_class: u64,
+    /// Those that took a row inherited from an older core.
+    pub inherited: u64,
+}
+
+impl Document for Simulation {
+    const FORMAT: &str = "corun-simulation";
+    const VERSION: u32 = 3;
+
+    fn upgrade(json: &mut Value) {
+        warning_to_caveats(json);
+        rename(json, "warm_up", "warmup");
+        model_to_core(json);
+        let number = |field| json.get(field).and_then(Value::as_f64);
+        if let (Some(cycles), Some(seconds)) = (number("cycles"), number("seconds")) {
+            // The clock is a few digits; more are rounding.
+            json["ghz"] = ((cycles / seconds / 1e3).round() / 1e6).into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What version 1 wrote.
+    fn version_1() -> Value {
+        json!({
+            "format": "corun-simulation", "version": 1, "model": "zen4",
+            "warning": "unvalidated: no published figures to check it against",
+            "caveats": ["100 instructions of 100 are counted: cold caches."],
+            "command": ["gzip", "FILE"], "warm_up": 20, "pages": "huge",
+            "instructions": 100, "cycles": 74, "ipc": 1.35, "seconds": 2e-8, "mispredicts": 1,
+            "requests": { "l1d_misses": 1, "l1i_misses": 2, "l2_misses": 3, "main": 4,
+                          "transfers": 5, "walks": 6, "prefetches": 7 },
+            "stack": { "retiring": 74.0 }, "occupancy": { "queue": 1.5 },
+            "unknown_forms": { "syscall": 1 },
+            "timing_rows": { "executed": 120, "by_class": 1, "inherited": 0 }
+        })
+    }
+
+    #[test]
+    fn documents_of_earlier_versions_are_read() {
+        let mut second = version_1();
+        let fields = second.as_object_mut().unwrap();
+        fields.remove("warning");
+        let warmup = fields.remove("warm_up").unwrap();
+        fields.insert("warmup".to_owned(), warmup);
+        second["version"] = 2.into();
+        second["caveats"] = json!([
+            { "kind": "unvalidated-model",
+              "sentence": "unvalidated: no published figures to check it against" },
+            { "kind": "simulation", "sentence": "100 instructions of 100 are counted: cold caches." }
+        ]);
+        let read = |json: Value| Simulation::from_json(&json.to_string()).unwrap();
+        let found = read(version_1());
+        assert_eq!(found, read(second));
+        assert_eq!((found.warmup, found.pages, found.ghz), (20, PageSize::Huge, 3.7));
+        assert_eq!((found.core.model.as_str(), found.core.title.as_str()), ("zen4", "zen4"));
+        assert_eq!(found.caveats[0].kind, "unvalidated-model");
+        assert_eq!(read(serde_json::to_value(&found).unwrap()), found);
+    }
+}

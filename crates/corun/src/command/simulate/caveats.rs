@@ -1,0 +1,72 @@
+//! What limits trust in simulated figures, a sentence each.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use corun_model::CoreModel;
+use corun_model::timing::Usage;
+use corun_record::{Caveat, shown};
+use corun_trace::format::Trace;
+
+use crate::core_model::validation_warning;
+use crate::problem::Problem;
+
+/// Forms that a sentence names.
+const NAMED: usize = 8;
+
+/// The model was not compared with its machine.
+pub(super) fn of_model(model: &CoreModel) -> Result<Option<Caveat>, Problem> {
+    let warning = validation_warning(model)?;
+    Ok(warning.map(|sentence| Caveat::new("unvalidated-model", sentence)))
+}
+
+/// The trace is of windows, which are taken for one interval.
+pub(super) fn of_windows(trace: &Trace, file: &Path) -> Option<Caveat> {
+    let windows = trace.opening().plan.windows()?;
+    Some(Caveat::new(
+        "windows-as-one",
+        format!(
+            "{}: its {windows} windows and what leads to each are simulated as one interval, and count alike: \
+             `corun predict --sample` counts windows alone, for what they stand for.",
+            shown(file)
+        ),
+    ))
+}
+
+/// The times of divisions hang on operands, which a trace does not hold.
+pub(super) fn of_quotients(assumed: &BTreeMap<u32, u32>) -> Option<Caveat> {
+    let each = assumed.iter().map(|(width, bits)| format!("{bits} bits for {width}-bit divisors"));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        Caveat::new(
+            "assumed-quotients",
+            format!(
+                "The time of a division depends on its quotient, which is not recorded. Assumed: {}.",
+                each.join(", ")
+            ),
+        )
+    })
+}
+
+/// Forms of instruction have no row in the timing table.
+pub(super) fn of_unknown_forms(unknown: &BTreeMap<String, u64>) -> Option<Caveat> {
+    let places: u64 = unknown.values().sum();
+    let names: Vec<&str> = unknown.keys().take(NAMED).map(String::as_str).collect();
+    let more = if unknown.len() > names.len() { ", ..." } else { "" };
+    (!unknown.is_empty()).then(|| {
+        Caveat::new(
+            "unknown-forms",
+            format!(
+                "{} forms in {places} places of the code have no timing of their own and take that of \
+                 their class: {}{more}",
+                unknown.len(),
+                names.join(", ")
+            ),
+        )
+    })
+}
+
+/// Executed instructions took the timing of their class, or of an older core.
+pub(super) fn of_timing_rows(usage: &Usage) -> Option<Caveat> {
+    usage.sentence().map(|sentence| Caveat::new("timing-rows", sentence))
+}

@@ -1,0 +1,35 @@
+//! What the documents of a simulation have in common.
+
+use std::collections::BTreeMap;
+
+use corun_model::CoreModel;
+use corun_model::timing::Usage;
+use corun_record::{SimulatedCore, TimingRows};
+use corun_sim::uops::Unknown;
+
+use super::Arguments;
+
+/// The version of corun.
+pub(super) fn corun_version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// The core, with what was set otherwise.
+pub(super) fn core(model: &CoreModel, arguments: &Arguments) -> SimulatedCore {
+    SimulatedCore {
+        model: model.name.clone(),
+        title: model.title.clone(),
+        settings: arguments.set.iter().cloned().collect(),
+    }
+}
+
+/// Forms without a row in the timing table, with the number of places in the code.
+pub(super) fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> BTreeMap<String, u64> {
+    unknown.iter().map(|(form, one)| (form.clone(), one.places)).collect()
+}
+
+/// The simulated instructions by how well their timing is known.
+pub(super) fn timing_rows(usage: &Usage) -> TimingRows {
+    let (executed, by_class) = (usage.executed(), usage.by_class());
+    TimingRows { executed, by_class, inherited: usage.inherited() }
+}

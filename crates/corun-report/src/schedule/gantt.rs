@@ -70,10 +70,9 @@ fn draw(timeline: &ScheduledTimeline) -> (Group, f64) {
         }
         top += GAP;
     }
-    let shown = if timeline.intervals.len() > MANY {
-        by_pixel(timeline)
-    } else {
-        timeline.intervals.to_vec()
+    let shown = match timeline.intervals.len() > MANY {
+        true => by_pixel(timeline),
+        false => timeline.intervals.clone(),
     };
     let scale = WIDTH / timeline.makespan_ns.max(1) as f64;
     for interval in shown {

@@ -1,6 +1,6 @@
 //! What a user is shown of made documents.
 
-use corun_record::{Blocks, Document, Placements, Simulation};
+use corun_record::{Blocks, Document, Placements, Record, Simulation};
 use serde_json::{Value, json};
 
 use super::*;
@@ -12,6 +12,7 @@ const COLUMNS: u16 = 80;
 fn document<T: Document>(body: Value) -> T {
     let mut json = json!({
         "format": T::FORMAT, "version": T::VERSION, "corun_version": "0.1.0",
+        "started": "", "elapsed_s": 0.0, "machine": null, "ending": corun_record::Ending::completed(),
         "core": { "model": "made", "title": "a core", "settings": { "rob.policy": "shared" } },
         "timing_rows": { "executed": 100, "by_class": 1, "inherited": 0 },
         "caveats": [
@@ -26,7 +27,7 @@ fn document<T: Document>(body: Value) -> T {
 
 #[test]
 fn a_program_is_shown_with_its_stack_by_category() {
-    let simulation: Simulation = document(json!({
+    let simulation: Record<Simulation> = document(json!({
         "command": ["gzip", "FILE"], "warmup": 0, "pages": "huge",
         "instructions": 2_000_000, "cycles": 1_000_000, "ipc": 2.0, "ghz": 2.5, "seconds": 0.0004,
         "mispredicts": 3000,
@@ -45,7 +46,7 @@ fn placements_are_shown_with_ranges_refusals_and_resources() {
                 "stack": { "L2": 1e6, "retiring": 2.99e6, "L3": 1e4 } })
     };
     let full = [worker(0, [1e6, 3e6]), worker(1, [2e6, 2e6])];
-    let placements: Placements = document(json!({
+    let placements: Record<Placements> = document(json!({
         "workers": ["gzip.trace"],
         "placements": [{ "placement": "full", "cores": 1, "phases": 2, "workers": full }],
         "comparisons": [
@@ -78,9 +79,9 @@ fn blocks_are_shown_with_the_largest_errors_first_and_reasons_once() {
         block("f4", None, None),
     ];
     let agreement = json!({ "blocks": 3, "mean_error": 0.5333, "median_error": 0.5, "tau_b": 0.5 });
-    let measured: Blocks = document(json!({ "agreement": agreement, "blocks": blocks }));
+    let measured: Record<Blocks> = document(json!({ "agreement": agreement, "blocks": blocks }));
     insta::assert_snapshot!(blocks_to_terminal(&measured, COLUMNS));
-    let unmeasured: Blocks = document(json!({ "agreement": null, "blocks": blocks[..2] }));
+    let unmeasured: Record<Blocks> = document(json!({ "agreement": null, "blocks": blocks[..2] }));
     insta::assert_snapshot!(
         "blocks_without_measurements",
         blocks_to_terminal(&unmeasured, COLUMNS)

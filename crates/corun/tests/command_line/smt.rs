@@ -1,6 +1,9 @@
 //! `corun smt` as far as it changes nothing: what switches is tested on a real kernel in a guest.
 
+use corun_machine::switch::SmtStatus;
+
 use crate::common::{Outcome, corun};
+use crate::schema::fitting;
 
 fn reported(arguments: &[&str]) -> String {
     let outcome = Outcome::of(&mut corun(arguments));
@@ -12,6 +15,7 @@ fn reported(arguments: &[&str]) -> String {
 fn the_status_agrees_with_the_topology() {
     let status = Outcome::of(&mut corun(["smt", "status", "--json"]));
     assert_eq!(status.exit, Some(0), "{}", status.errors);
+    fitting::<SmtStatus>(&status.output);
     let status: serde_json::Value = serde_json::from_str(&status.output).unwrap();
     let topology = Outcome::of(&mut corun(["topo", "--json", "-"])).output;
     let topology: serde_json::Value = serde_json::from_str(&topology).unwrap();

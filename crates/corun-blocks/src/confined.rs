@@ -395,7 +395,7 @@ fn become_child(parent: c_int, file: &OwnedFd, code: usize, cpu: Option<&Affinit
     unsafe {
         let limit = |resource, most| {
             let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-            libc::setrlimit(resource, &limit) == 0
+            libc::setrlimit(resource, &raw const limit) == 0
         };
         let map = |address: u64, length: u64, protection, flags, offset: u64| {
             let flags = flags | libc::MAP_FIXED_NOREPLACE;
@@ -419,8 +419,8 @@ fn become_child(parent: c_int, file: &OwnedFd, code: usize, cpu: Option<&Affinit
             && map(VIEW, PAGE, write, libc::MAP_SHARED, PAGE_OF_BLOCK * PAGE)
             && map(CODE, code.max(1) as u64, execute, libc::MAP_PRIVATE, FIRST_OF_CODE * PAGE)
             && libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-            && libc::sigemptyset(&mut nothing) == 0
-            && libc::sigprocmask(libc::SIG_SETMASK, &nothing, std::ptr::null_mut()) == 0
+            && libc::sigemptyset(&raw mut nothing) == 0
+            && libc::sigprocmask(libc::SIG_SETMASK, &raw const nothing, std::ptr::null_mut()) == 0
             && libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0;
         if is_ready {
             libc::kill(libc::getpid(), libc::SIGSTOP);

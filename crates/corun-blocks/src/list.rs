@@ -143,7 +143,7 @@ mod tests {
             );
         }
         assert_eq!(found.len(), 2);
-        assert_eq!(read_list("block\n".as_bytes()).unwrap(), []);
+        assert_eq!(read_list(&b"block\n"[..]).unwrap(), []);
     }
 
     #[test]

@@ -307,7 +307,7 @@ mod tests {
         let cycles = simulated(4.0, 1.0, |_| 0.6, busy).unwrap();
         assert!((cycles.p90 - 4.0).abs() < 0.02, "{cycles:?}");
         // But for a moment.
-        let busy = |group| if !(40..=50).contains(&group) { 1.0 } else { 0.0 };
+        let busy = |group| if (40..=50).contains(&group) { 0.0 } else { 1.0 };
         let cycles = simulated(4.0, 1.0, |_| 0.6, busy).unwrap();
         assert!((1..11).contains(&cycles.alone) && cycles.groups == GROUPS, "{cycles:?}");
     }

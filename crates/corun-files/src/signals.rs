@@ -9,7 +9,7 @@ pub fn is_signal_ignored(signal: i32) -> bool {
     // SAFETY: sigaction is plain data, and the call changes nothing without a new one.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &mut now) == 0
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
             && now.sa_sigaction == libc::SIG_IGN
     }
 }

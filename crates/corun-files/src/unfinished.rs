@@ -150,7 +150,7 @@ mod tests {
             }
             let mut status = 0;
             // SAFETY: waits for the child.
-            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
             assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == signal, "{status:#x}");
             assert!(!path.exists(), "{signal}");
             kept.forget();

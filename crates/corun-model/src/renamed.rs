@@ -47,7 +47,7 @@ pub(super) fn rename(file: &mut DeTable<'_>) {
             continue;
         };
         let Some(table) = table_at(file, table) else { continue };
-        let place = table.keys().find(|it| it.get_ref() == key).map(|it| it.span());
+        let place = table.keys().find(|it| it.get_ref() == key).map(toml::Spanned::span);
         if let Some(span) = place
             && !table.contains_key(new)
             && let Some(value) = table.remove(key)

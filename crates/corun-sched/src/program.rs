@@ -462,7 +462,7 @@ mod tests {
         let endless = vec![Step::Repeat(None), Step::Run(Amount::Fixed(1)), Step::End];
         let mut load = Load::default();
         let worker = load.program("worker", "it", vec![Step::Run(Amount::Fixed(1))]);
-        let daemon = load.daemon("daemon", "it", endless.clone());
+        let daemon = load.daemon("daemon", "it", endless);
         let forking = load.program("forking", "it", vec![Step::Fork(daemon)]);
         load.tasks = [worker, daemon, forking].map(TaskSpec::of).to_vec();
         assert!(load.check_end().is_ok());

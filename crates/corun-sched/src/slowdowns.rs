@@ -389,7 +389,7 @@ mod tests {
             "{}",
             &text.replace("pairs", "pear"),
             &text.replace(",2]", "]"),
-            &text.replace("b", "a"),
+            &text.replace('b', "a"),
         ] {
             assert!(Slowdowns::from_json(wrong, Ratio::ONE).is_err(), "{wrong}");
         }

@@ -28,7 +28,7 @@ pub fn in_parallel<T: Send>(jobs: usize, count: usize, task: impl Fn(usize) -> T
         }
         work();
     });
-    let mut answers = answers.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut answers = answers.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     answers.sort_by_key(|(index, _)| *index);
     answers.into_iter().map(|(_, answer)| answer).collect()
 }

@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 
-use crate::{Block, BranchKind, Code};
+use crate::{Block, BranchKind, ChampSimInstruction, Code};
 
 /// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Exit {
                 let last = champsim.last();
                 let goes_on = length > 0 && last.is_some_and(|last| !last.branch);
                 let leads = if goes_on { Leads::Next } else { Leads::Anywhere };
-                (last.and_then(|last| last.branch_kind()), leads)
+                (last.and_then(ChampSimInstruction::branch_kind), leads)
             }
         };
         Self { branch, next, leads }

@@ -102,7 +102,9 @@ fn collect(child: Pid) -> io::Result<(i32, libc::rusage)> {
         // SAFETY: rusage is plain data; wait4 fills it for a child that has ended.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
-        let id = unsafe { libc::wait4(child.as_raw_nonzero().get(), &mut status, 0, &mut usage) };
+        let id = unsafe {
+            libc::wait4(child.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage)
+        };
         if id >= 0 {
             return Ok((status, usage));
         }

@@ -1,7 +1,7 @@
 //! Parameters: what is given is what is used, and what cannot be used is said plainly.
 
 use corun_record::{Actionable, Exit};
-use corun_workload::{Descriptor, Domain, Parameter, Parameters, all, find};
+use corun_workload::{Descriptor, Domain, Parameter, Parameters, Workload, all, find};
 use proptest::prelude::*;
 
 #[test]
@@ -101,7 +101,7 @@ fn descriptor(workload: &str) -> &'static Descriptor {
 
 /// A workload and a valid value for each of its parameters, in any order.
 fn accepted() -> impl Strategy<Value = (&'static Descriptor, Vec<String>)> {
-    let abouts: Vec<&'static Descriptor> = all().map(|workload| workload.descriptor()).collect();
+    let abouts: Vec<&'static Descriptor> = all().map(Workload::descriptor).collect();
     prop::sample::select(abouts).prop_flat_map(|descriptor| {
         let pairs: Vec<_> = descriptor.parameters.iter().map(pair).collect();
         (Just(descriptor), pairs.prop_shuffle())

@@ -118,7 +118,7 @@ impl Foreground {
         loop {
             let mut status = 0;
             // SAFETY: waits for a child that has not been collected.
-            if unsafe { libc::waitpid(self.process, &mut status, options) } < 0 {
+            if unsafe { libc::waitpid(self.process, &raw mut status, options) } < 0 {
                 let error = io::Error::last_os_error();
                 if error.kind() == io::ErrorKind::Interrupted {
                     continue;

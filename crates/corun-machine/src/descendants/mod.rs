@@ -236,7 +236,7 @@ fn has_children() -> bool {
     // SAFETY: plain data; the kernel fills it, and nothing is collected.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
-        libc::waitid(libc::P_ALL, 0, &mut info, options) == 0
+        libc::waitid(libc::P_ALL, 0, &raw mut info, options) == 0
     }
 }
 
@@ -350,7 +350,7 @@ mod tests {
         }
         let mut status = 0;
         // SAFETY: waits for the child just made.
-        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         assert_eq!(status, 0, "{script}");
         mark
     }

@@ -59,13 +59,13 @@ fn watch(corun: libc::c_int, groups: Option<libc::c_int>, session: u64) -> ! {
         // It may have the mark of a corun around this one, which it is to outlive.
         mark::set_soft_limit(u64::MAX);
         let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+        libc::sigfillset(&raw mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
         libc::prctl(libc::PR_SET_NAME, c"corun-watchdog".as_ptr());
         // What corun writes to must not stay open for this process's sake.
         close_all_but(corun, groups.unwrap_or(corun));
         let mut ended = libc::pollfd { fd: corun, events: libc::POLLIN, revents: 0 };
-        while libc::poll(&mut ended, 1, -1) < 1 {}
+        while libc::poll(&raw mut ended, 1, -1) < 1 {}
     }
     for _ in 0..ROUNDS {
         // The groups first: what is in them cannot start anything more.
@@ -75,7 +75,7 @@ fn watch(corun: libc::c_int, groups: Option<libc::c_int>, session: u64) -> ! {
         }
         let pause = libc::timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
         // SAFETY: sleeps for a valid time.
-        unsafe { libc::nanosleep(&pause, std::ptr::null_mut()) };
+        unsafe { libc::nanosleep(&raw const pause, std::ptr::null_mut()) };
     }
     // SAFETY: ends this process at once.
     unsafe { libc::_exit(0) }

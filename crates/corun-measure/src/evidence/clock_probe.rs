@@ -69,7 +69,7 @@ impl ClockProbes {
             caller: std::thread::current(),
         });
         for (_, probe) in &probes {
-            *probe.shared.meeting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) =
+            *probe.shared.meeting.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
                 Some(Arc::clone(&meeting));
             probe.shared.round.fetch_add(1, Ordering::Release);
             probe.thread.thread().unpark();
@@ -127,7 +127,7 @@ impl Shared {
             }
             last = round;
             let meeting =
-                self.meeting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+                self.meeting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             let Some(meeting) = meeting else { continue };
             meeting.wait_for_all();
             let rate = if pinned { multiplication_rate() } else { 0.0 };

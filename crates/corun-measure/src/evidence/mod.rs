@@ -178,7 +178,7 @@ fn own_cpu_s() -> f64 {
     // SAFETY: rusage is plain data, which the call fills.
     let used = unsafe {
         let mut used: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut used);
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut used);
         used
     };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;

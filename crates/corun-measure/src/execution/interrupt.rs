@@ -34,7 +34,7 @@ impl Interrupt {
             revents: 0,
         };
         // SAFETY: one valid pollfd; returns at once.
-        unsafe { libc::poll(&mut poll, 1, 0) > 0 }
+        unsafe { libc::poll(&raw mut poll, 1, 0) > 0 }
     }
 }
 

@@ -150,7 +150,7 @@ impl Process {
         // SAFETY: rusage is plain data; wait4 fills it for a child that has ended.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
-        let id = unsafe { libc::wait4(self.id, &mut status, 0, &mut usage) };
+        let id = unsafe { libc::wait4(self.id, &raw mut status, 0, &raw mut usage) };
         if id < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -168,10 +168,10 @@ pub(crate) fn prepare_for_children() {
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
             let inherited = INHERITED_DESCRIPTORS.get_or_init(|| limit);
             let raised = libc::rlimit { rlim_cur: inherited.rlim_max, ..*inherited };
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised);
         }
     }
 }
@@ -204,8 +204,8 @@ fn become_image(launch: &Launch, corun: libc::pid_t, memory_release: &MemoryRele
             libc::setrlimit(libc::RLIMIT_NOFILE, limit);
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         for (from, to) in [(&streams.input, 0), (&streams.output, 1), (&streams.errors, 2)] {
             if libc::dup2(from.as_raw_fd(), to) < 0 {
                 fail(Stage::Redirect);

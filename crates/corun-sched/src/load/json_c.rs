@@ -324,7 +324,7 @@ mod tests {
                     Json::Null,
                     Json::Number(-1.0),
                     one.clone(),
-                    two.clone(),
+                    two,
                     Json::Number(2.5),
                     Json::Number(f64::INFINITY),
                     Json::Number(f64::NEG_INFINITY),

@@ -491,7 +491,7 @@ fn daemons_alone_run_until_the_time_is_over() {
     assert_eq!((outcome.makespan, outcome.is_finished), (SECOND, false));
     assert!((outcome.utilization() - 1.0).abs() < 1e-9, "{}", outcome.utilization());
     let refused = run_of("cfs", &load, &settings("1x2x1", "1")).unwrap_err();
-    assert!(refused.to_string().contains("daemons only"), "{refused}");
+    assert!(refused.to_string().contains("only daemons are left"), "{refused}");
     load.programs[daemon].steps = vec![run];
     let (outcome, _) = run_of("cfs", &load, &settings("1x2x1", "1")).unwrap();
     assert_eq!((outcome.left, outcome.is_finished), (0, true));

@@ -194,14 +194,14 @@ impl Turns {
 
     /// What lies between these addresses follows: the last part goes on, or another begins.
     fn extend(&mut self, line: &mut Line, address: u64, end: u64) {
-        if self.end(line) != address {
-            self.parts[usize::from(self.count)] = (address, end);
-            self.count += 1;
-        } else {
+        if self.end(line) == address {
             match self.parts[..self.count.into()].last_mut() {
                 Some(part) => part.1 = end,
                 None => line.end = end,
             }
+        } else {
+            self.parts[usize::from(self.count)] = (address, end);
+            self.count += 1;
         }
     }
 }

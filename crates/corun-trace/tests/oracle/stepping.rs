@@ -195,7 +195,7 @@ fn a_sleeping_program_is_stopped_and_what_was_reported_is_kept() {
     let Some(program) = Program::build("sleeps") else { return };
     let stop = AtomicBool::new(false);
     let mut sink = Reacting { recording: Recording::default(), stop: &stop, fails: false };
-    let target = Target { program: program.file.clone(), arguments: Vec::new() };
+    let target = Target { program: program.file, arguments: Vec::new() };
     let traced = Ptrace.trace(&target, Plan::Whole, &mut sink, &stop).unwrap();
     assert_eq!(traced.ending, Ending::Interrupted);
     assert_eq!(sink.recording.instructions(FIRST).count(), 4);
@@ -206,7 +206,7 @@ fn a_full_disk_ends_the_program() {
     let Some(program) = Program::build("sleeps") else { return };
     let stop = AtomicBool::new(false);
     let mut sink = Reacting { recording: Recording::default(), stop: &stop, fails: true };
-    let target = Target { program: program.file.clone(), arguments: Vec::new() };
+    let target = Target { program: program.file, arguments: Vec::new() };
     let error = Ptrace.trace(&target, Plan::Whole, &mut sink, &stop).unwrap_err();
     assert!(matches!(error, TraceError::Sink(_)), "{error}");
 }

@@ -30,7 +30,7 @@ pub(crate) fn prose(bytes: usize) -> Vec<u8> {
 /// One to four syllables.
 fn word(random: &mut Random) -> String {
     let mut word = String::new();
-    for _ in 0..1 + random.below(4) {
+    for _ in 0..=random.below(4) {
         word.push_str(
             random.one_of(&["b", "d", "f", "k", "l", "m", "n", "r", "s", "st", "t", "w"]),
         );

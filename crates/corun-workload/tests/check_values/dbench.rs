@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use corun_workload::Histogram;
+
 use super::{kernels, run_at_once};
 
 pub(crate) const OWN: &str = include_str!("../../loads/office.txt");
@@ -71,7 +73,7 @@ fn dbench_moves_the_bytes_of_its_load() {
         for kernel in &kernels {
             assert_eq!(kernel.tallies(), [bytes]);
             let latencies = kernel.latencies();
-            assert_eq!(latencies.values().map(|of_kind| of_kind.count()).sum::<u64>(), operations);
+            assert_eq!(latencies.values().map(Histogram::count).sum::<u64>(), operations);
         }
     }
 }

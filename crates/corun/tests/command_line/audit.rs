@@ -133,5 +133,5 @@ fn no_load_outlives_a_killed_corun() {
 fn a_load_is_nothing_that_people_start() {
     let outcome = Outcome::of(&mut corun(["audit-load"]));
     assert_eq!(outcome.exit, Some(1));
-    assert!(outcome.output.contains("for corun alone"), "{}", outcome.output);
+    assert!(outcome.output.contains("for internal use"), "{}", outcome.output);
 }

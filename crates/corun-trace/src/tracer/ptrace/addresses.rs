@@ -66,7 +66,7 @@ impl Place {
             .filter(|&index| decoded.op_kind(index) == OpKind::Register)
             .map(|index| decoded.op_register(index));
         // Prefetching gathers have no data; they exist for the longest vectors only.
-        let data = vectors.next().map_or(64, |register| register.size());
+        let data = vectors.next().map_or(64, iced_x86::Register::size);
         let mask = match (decoded.op_mask(), vectors.next()) {
             (Register::None, Some(register)) => Mask::Signs(register.number(), size),
             (mask, _) => Mask::Bits(mask.number()),

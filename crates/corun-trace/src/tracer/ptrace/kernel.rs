@@ -64,7 +64,7 @@ pub(super) fn wait() -> io::Result<Option<(Pid, Stop)>> {
     loop {
         let mut status = 0;
         // SAFETY: writes the status only.
-        let tid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL | libc::__WNOTHREAD) };
+        let tid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
         match Errno::result(tid) {
             Ok(tid) => {
                 let tid = Pid::from_raw(tid);

@@ -20,7 +20,7 @@ const QUEUE_BYTES: usize = 64 << 10;
 /// It runs in a forked child and yet allocates and starts threads, both of which the C library keeps
 /// in order in a child of a process with other threads.
 pub(super) fn serve(shape: Shape, connections: Vec<TcpStream>, mut ready: PipeWriter) {
-    let started = Server::new(shape, connections).and_then(|server| server.start());
+    let started = Server::new(shape, connections).and_then(Server::start);
     // The other side sees whether the byte came.
     if started.is_ok() && ready.write_all(&[1]).is_ok() {
         loop {

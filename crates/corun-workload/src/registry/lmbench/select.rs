@@ -109,7 +109,7 @@ impl Set {
         let mut set: libc::fd_set = unsafe { std::mem::zeroed() };
         for &number in &numbers {
             // SAFETY: below `FD_SETSIZE`, see above.
-            unsafe { libc::FD_SET(number, &mut set) };
+            unsafe { libc::FD_SET(number, &raw mut set) };
         }
         Some(Self { descriptors: set, beyond: numbers[examined - 1] + 1 })
     }

@@ -76,7 +76,7 @@ impl Arguments {
         };
         let trace = super::open(&self.file)?;
         let of_file = |error| super::of_file(&self.file, error);
-        if let Foreign::Sift = foreign {
+        if foreign == Foreign::Sift {
             trace.require_code().map_err(of_file)?;
         }
         let mut events = trace.events(ThreadId(self.thread)).map_err(of_file)?;

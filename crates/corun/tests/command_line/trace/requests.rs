@@ -263,7 +263,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
     insta::assert_snapshot!(many, @r"
     exit 2
     corun: expected at most 200 intervals with --choose, found 201
-      Give fewer, or leave --choose out: so many lie well if they are spread evenly.
+      Give fewer, or leave --choose out: with so many, evenly spaced ones are good enough.
     ");
     let without = reported(&["-o", "t", "--quiet", "--from-call=fork", "--", "true"]);
     insta::assert_snapshot!(without, @r"

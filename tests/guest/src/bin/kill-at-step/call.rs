@@ -2,7 +2,7 @@
 
 /// Such a call, with the arguments that matter: numbers as they are, texts as addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
+pub(crate) enum Call {
     /// With the flags, or the address of a `struct open_how` that begins with them.
     Open(Flags),
     Write {
@@ -41,14 +41,14 @@ pub enum Call {
 
 /// Flags of open(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flags {
+pub(crate) enum Flags {
     Given(u64),
     At(u64),
 }
 
 impl Call {
     /// The call with this number; `None` if it changes nothing of interest.
-    pub fn of(number: u64, [a, b, c, d, ..]: [u64; 6]) -> Option<Self> {
+    pub(crate) fn of(number: u64, [a, b, c, d, ..]: [u64; 6]) -> Option<Self> {
         let number = libc::c_long::try_from(number).ok()?;
         let descriptor = a.cast_signed();
         #[cfg(target_arch = "x86_64")]

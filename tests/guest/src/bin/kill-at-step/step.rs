@@ -8,7 +8,7 @@ use crate::call::{Call, Flags};
 const SHOWN: usize = 24;
 
 /// What can be seen of a stopped process.
-pub trait Process {
+pub(crate) trait Process {
     /// What an open descriptor refers to.
     fn file(&self, descriptor: i64) -> PathBuf;
     /// Up to so many bytes of its memory.
@@ -16,7 +16,7 @@ pub trait Process {
 }
 
 /// The name of the step that a successful call was; `None` if nobody else can see it.
-pub fn name(call: &Call, returned: i64, process: &impl Process) -> Option<String> {
+pub(crate) fn name(call: &Call, returned: i64, process: &impl Process) -> Option<String> {
     let file = |descriptor| file(descriptor, process);
     let path = |address| {
         let bytes = process.memory(address, libc::PATH_MAX as usize);

@@ -20,14 +20,14 @@ use crate::call::Call;
 use crate::step;
 
 /// A traced process.
-pub struct Tracee {
+pub(crate) struct Tracee {
     process: Pid,
     /// The system call that the process is in.
     call: Option<Call>,
 }
 
 /// Where a process has come to.
-pub enum Stop {
+pub(crate) enum Stop {
     /// Right after a step, named.
     Step(String),
     /// At its end, described.
@@ -36,7 +36,7 @@ pub enum Stop {
 
 impl Tracee {
     /// Starts a command, stopped at its first instruction.
-    pub fn start(argv: &[OsString]) -> io::Result<Self> {
+    pub(crate) fn start(argv: &[OsString]) -> io::Result<Self> {
         let (name, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(name);
         command.args(arguments).stdout(io::stderr());
@@ -53,7 +53,7 @@ impl Tracee {
     }
 
     /// Lets it run up to its next step.
-    pub fn next(&mut self) -> Result<Stop, Errno> {
+    pub(crate) fn next(&mut self) -> Result<Stop, Errno> {
         let mut signal = None;
         loop {
             ptrace::syscall(self.process, signal.take())?;
@@ -72,7 +72,7 @@ impl Tracee {
     }
 
     /// Kills it, its children first if they are to go too, and waits until it is gone.
-    pub fn kill(&self, children: bool) -> Result<(), Errno> {
+    pub(crate) fn kill(&self, children: bool) -> Result<(), Errno> {
         let children = if children { self.children() } else { Vec::new() };
         for process in children.into_iter().chain([self.process]) {
             kill(process, Signal::SIGKILL)?;

@@ -58,8 +58,8 @@ impl Bundle for Numeric {
         let mut sum = arguments.next().exp().floor() + positive(arguments).log10().ceil();
         // SAFETY: both write a number to where the pointer is.
         unsafe {
-            sum += modf(positive(arguments).ln(), &mut whole) + whole;
-            sum += frexp(arguments.next() - SHIFT, &mut exponent);
+            sum += modf(positive(arguments).ln(), &raw mut whole) + whole;
+            sum += frexp(arguments.next() - SHIFT, &raw mut exponent);
         }
         sum += ldexp(arguments.next(), exponent.abs());
         sum += (arguments.next() * 5.0 % positive(arguments)).abs();

@@ -22,7 +22,8 @@ pub struct Blocks {
     #[serde(default)]
     pub unknown_forms: BTreeMap<String, u64>,
     /// For each width of a division in the code, the bits of its quotient that were assumed.
-    #[serde(default)]
+    #[serde(default, with = "crate::by_number")]
+    #[schemars(with = "BTreeMap<u32, u32>")]
     pub assumed_quotients: BTreeMap<u32, u32>,
     /// How well the timings of the simulated instructions are known.
     pub timing_rows: TimingRows,

@@ -8,6 +8,7 @@ mod actionable;
 mod audit;
 mod bench;
 mod blocks;
+mod by_number;
 mod calibration;
 mod json;
 mod mapping;

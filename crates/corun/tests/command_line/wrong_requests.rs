@@ -127,7 +127,7 @@ fn a_named_placement_must_be_possible() {
         [("spread,packed", "packed"), ("full@99", "full@99"), ("spread@99", "spread@99")]
     {
         let reported = reported(&["--placement", arms, "--cores=1", "--", "true"]);
-        let start = format!("exit 3\ncorun: the placement {placement} is not possible here: it ");
+        let start = format!("exit 3\ncorun: the placement {placement} is not possible here: ");
         assert!(reported.starts_with(&start), "{reported}");
         let end = "  Leave the placement out.\n";
         assert!(reported.ends_with(end), "{reported}");

@@ -375,7 +375,7 @@ mod tests {
         };
         let text = page(&rows, Some(&recorded), COMMAND);
         for expected in [
-            "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: what is",
+            "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: [predictions]",
             "The machine: another processor. The model: `zen4`.",
             "intervals are of the choice of windows alone.\nIts fields were not kept.\n\n",
             "Measured there on 2025-12-31 beside earlier code; predicted on 2026-01-02 by",

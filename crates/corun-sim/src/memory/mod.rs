@@ -142,7 +142,7 @@ struct Latencies {
     main: u64,
     write: u64,
     transfer: u64,
-    heard: u64,
+    snoop_delay: u64,
     code: u64,
     walk_begins: WalkCache,
 }
@@ -176,7 +176,7 @@ impl Memory {
                 main: u64::from(behind_l3) + (main.nanoseconds * model.gigahertz) as u64,
                 write: (main.write_share * main.nanoseconds * model.gigahertz) as u64,
                 transfer: hierarchy.coherence.transfer.into(),
-                heard: hierarchy.coherence.snoop_delay.into(),
+                snoop_delay: hierarchy.coherence.snoop_delay.into(),
                 code: model.front.l1i.miss.into(),
                 walk_begins: hierarchy.walk.first_cache,
             },
@@ -493,18 +493,18 @@ impl Memory {
     /// in which it comes from one that has it.
     fn take_from(&mut self, others: u64, line: Line, is_write: bool, now: u64) -> Option<u64> {
         let transfer = if others == 0 { 0 } else { self.next_transfer() };
-        let heard = transfer * self.latencies.heard / self.latencies.transfer.max(1);
+        let snoop_delay = transfer * self.latencies.snoop_delay / self.latencies.transfer.max(1);
         let mut given = None;
         let mut is_contended = is_write;
         let mut left = others;
         while left != 0 {
             let other = left.trailing_zeros() as usize;
             left &= left - 1;
-            let held = self.cores[other].give(line, is_write, now, heard);
+            let held = self.cores[other].give(line, is_write, now, snoop_delay);
             let Some((held, at)) = held else { continue };
             // An inclusive last level has what no core may have changed.
             if self.holds == Holds::Victims || held.state != State::Shared {
-                given = given.max(Some(at + transfer.saturating_sub(heard)));
+                given = given.max(Some(at + transfer.saturating_sub(snoop_delay)));
             }
             is_contended |= held.state == State::Modified;
             // A core that is the first to read what another one changed takes it for a moment, too.

@@ -85,15 +85,15 @@ impl Private {
         &mut self.requests[usize::from(requester.thread)]
     }
 
-    /// Gives up a line for another core that asks for it now and is heard so many cycles later; or, if it
-    /// does not want it `wholly`, the right to write it. Returns it as it was, if it was there, and from
-    /// when on it is given up: a line that is still to come stays as long as a question takes.
+    /// Gives up a line to another core that requests it now and is snooped after `snoop_delay` cycles; if the request is
+    /// not `exclusive`, gives up the right to write it alone. Returns the line as it was, if it was there, and the cycle
+    /// from which on it is given up: a line that is still to arrive stays for as long as a snoop takes.
     pub(super) fn give(
         &mut self,
         line: Line,
-        wholly: bool,
+        exclusive: bool,
         now: u64,
-        way: u64,
+        snoop_delay: u64,
     ) -> Option<(Held, u64)> {
         let mut before: Option<(Held, u64)> = None;
         let caches = self.l1d.each().chain(self.l2.each());
@@ -104,16 +104,16 @@ impl Private {
             if held.until < u64::MAX && !held.stays {
                 continue;
             }
-            let heard = now.max(held.ready) + way;
-            let at = if held.stays { heard.max(held.until) } else { heard };
+            let snooped = now.max(held.ready) + snoop_delay;
+            let at = if held.stays { snooped.max(held.until) } else { snooped };
             before = before.filter(|(other, _)| other.state >= held.state).or(Some((*held, at)));
-            if wholly {
+            if exclusive {
                 (held.until, held.stays) = (at, false);
             } else if held.state != State::Shared && !held.stays {
                 (held.until, held.stays) = (at, true);
             }
         }
-        if wholly {
+        if exclusive {
             for cache in self.l1i.each() {
                 cache.remove(line);
             }

@@ -14,6 +14,7 @@ use corun_report::Destination;
 
 use super::Arguments;
 use crate::answer::{Answer, this_machine};
+use crate::core_model::validation_caveat;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, terminal};
 
@@ -37,11 +38,12 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     model_file.write(&measured.toml)?;
     table_file.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
     let disturbed = bench.disturbed();
+    let base_caveat = validation_caveat(&base)?.into_iter().collect();
     let found =
         MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
     let record = Record {
         machine: Some(this_machine()?),
-        caveats: found.caveats(),
+        caveats: [found.caveats(), base_caveat].concat(),
         ..answer.record(found.document(&measured, &reason))
     };
     answer.write(&record, corun_report::calibration_to_terminal)?;
@@ -64,11 +66,12 @@ pub(super) fn forms(arguments: &Arguments, file: &Path, cpu: u32) -> Result<Exit
     let rows = overlay::rows(&calibration.forms, &timings, &base);
     table.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
     let disturbed = bench.disturbed();
+    let base_caveat = validation_caveat(&base)?.into_iter().collect();
     let found =
         MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
     let record = Record {
         machine: Some(this_machine()?),
-        caveats: found.caveats(),
+        caveats: [found.caveats(), base_caveat].concat(),
         ..answer.record(found.form_document())
     };
     if is_output_taken && arguments.json.is_none() {

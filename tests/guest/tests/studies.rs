@@ -2,6 +2,7 @@
 //! switched SMT, switched by corun.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use corun_guest_tests::{Guest, Host, Outcome, Scenario, Shape};
@@ -17,9 +18,9 @@ const MANY_WORKERS: [&str; 3] = ["ibm-chat", "ibm-dbench", "ibm-tbench"];
 
 #[test]
 fn every_study_runs_to_its_end_with_smt_on() {
-    let names: Vec<&str> = corun_study::names().collect();
+    let names = study_names();
     let Some(outcome) = outcome(&names, "", "") else { return };
-    for name in names {
+    for name in &names {
         for run in result(&outcome, name).runs {
             assert_eq!((run.machine.smt_width, run.machine.online_cpus), (2, 4), "{name}");
         }
@@ -28,9 +29,9 @@ fn every_study_runs_to_its_end_with_smt_on() {
 
 #[test]
 fn every_study_runs_to_its_end_with_smt_off() {
-    let names: Vec<&str> = corun_study::names().collect();
+    let names = study_names();
     let Some(outcome) = outcome(&names, "corun smt off --yes\n", "") else { return };
-    for name in names {
+    for name in &names {
         for run in result(&outcome, name).runs {
             assert_eq!((run.machine.smt_width, run.machine.online_cpus), (1, 2), "{name}");
         }
@@ -40,7 +41,7 @@ fn every_study_runs_to_its_end_with_smt_off() {
 #[test]
 fn what_a_publication_switched_is_switched_and_comes_back() {
     let name = "smt-test-2020";
-    let Some(outcome) = outcome(&[name], "", "--smt-switch --yes") else { return };
+    let Some(outcome) = outcome(&[name.to_owned()], "", "--smt-switch --yes") else { return };
     let result = result(&outcome, name);
     let is_gain = |it: &&StudyFigure| it.metric == Metric::SwitchGain && it.measured.is_some();
     assert_eq!(result.figures.iter().filter(is_gain).count(), 1, "{:?}", result.figures);
@@ -48,11 +49,23 @@ fn what_a_publication_switched_is_switched_and_comes_back() {
     assert!(status.contains("on"), "{status}");
 }
 
+/// The studies that come with corun: the files of `studies/`.
+fn study_names() -> Vec<String> {
+    let folder = corun_testing::repository().join("studies");
+    let files = std::fs::read_dir(folder).expect("the folder of studies");
+    let paths = files.map(|file| file.expect("a file of the folder").path());
+    let is_study = |path: &PathBuf| path.extension().is_some_and(|it| it == "toml");
+    let name = |path: PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let names: Vec<String> = paths.filter(is_study).map(name).collect();
+    assert!(!names.is_empty());
+    names
+}
+
 /// Runs these studies in a guest after a script; each ends with its result and its exit code.
-fn outcome(names: &[&str], before: &str, options: &str) -> Option<Outcome> {
+fn outcome(names: &[String], before: &str, options: &str) -> Option<Outcome> {
     let host = Host::or_skip()?;
     let guest = Guest::new(Shape { sockets: 1, cores: 2, threads: 2 }).deadline(DEADLINE);
-    let run = |name: &&str| {
+    let run = |name: &String| {
         format!(
             "code=0; corun study run {name} {options} {BUDGET} --json /results/{name} || code=$?\n\
              echo $code > /results/{name}.exit\n"

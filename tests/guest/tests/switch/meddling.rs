@@ -95,8 +95,8 @@ fn what_others_switch_is_told() {
         restored measure";
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), script) else { return };
     outcome.assert_status("run", 0);
-    assert!(outcome.said("run").contains("somebody else"), "{}", outcome.said("run"));
-    outcome.assert_refused("measure", 1, &["somebody else"]);
+    assert!(outcome.said("run").contains("another process"), "{}", outcome.said("run"));
+    outcome.assert_refused("measure", 1, &["another process"]);
     outcome.assert_restored(&["run", "measure"]);
 }
 

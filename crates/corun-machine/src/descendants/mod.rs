@@ -40,6 +40,15 @@ pub struct Leftover {
 /// One spawn at a time carries the mark as a limit of corun itself.
 static SPAWNING: Mutex<()> = Mutex::new(());
 
+/// Starts a process that is part of no command, without a mark even while another thread starts a command.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn spawn_unmarked(command: &mut Command) -> io::Result<Child> {
+    let _one = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
+    command.spawn()
+}
+
 /// Who the parent of a command's orphans becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orphans {

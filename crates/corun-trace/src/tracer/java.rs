@@ -41,15 +41,21 @@ fn needs_any(file: impl Read + Seek, libraries: &[&[u8]]) -> object::Result<bool
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::process::{Command, Stdio};
+
+    use corun_machine::descendants::spawn_unmarked;
 
     use super::*;
 
     /// A program linked to a library of this name, which does nothing.
     fn linked_to(library: &str, folder: &Path) -> Target {
         let build = |arguments: &[&str]| {
-            let status = Command::new("cc").args(arguments).current_dir(folder).status();
-            assert!(status.unwrap().success(), "{arguments:?}");
+            let mut compiler = Command::new("cc");
+            compiler.args(arguments).current_dir(folder).stderr(Stdio::piped());
+            // Other tests of this process start commands, and end what has their mark.
+            let done = spawn_unmarked(&mut compiler).unwrap().wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "{arguments:?}: {}: {said}", done.status);
         };
         std::fs::write(folder.join("library.c"), "int begin(void) { return 0; }").unwrap();
         std::fs::write(folder.join("main.c"), "int begin(void); int main() { return begin(); }")

@@ -46,6 +46,7 @@ fn a_cpu_that_is_not_there_is_refused() {
 }
 
 #[test]
+#[ignore = "takes long: scripts/test deep"]
 fn a_measured_core_is_a_model_that_everything_takes() {
     let scratch = Scratch::new();
     let mut command = corun(["calibrate", "--quick", "--output"]);

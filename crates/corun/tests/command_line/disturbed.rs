@@ -65,6 +65,7 @@ impl Drop for Groups {
 }
 
 #[test]
+#[ignore = "takes long: scripts/test deep"]
 fn a_quota_is_a_caveat_of_every_run_wherever_it_is_set() {
     let Some(groups) = Groups::nested(2) else {
         eprintln!("not shown: this user may not make control groups with the CPU controller");

@@ -35,6 +35,7 @@ fn begun(scratch: &Scratch, command: &mut Command) -> Child {
 }
 
 #[test]
+#[ignore = "takes long: scripts/test deep"]
 fn no_signal_leaves_an_unfinished_file_or_takes_an_older_one() {
     let lines: [(&[&str], &[&str]); 3] = [
         (&["measure", "--json=run", "--csv=new.csv", "--placement=free", "--"], &["run"]),

@@ -72,6 +72,7 @@ fn a_program_runs_as_ever_when_stepped() {
 
 /// QEMU takes a minute for it.
 #[test]
+#[ignore = "takes long: scripts/test deep"]
 fn a_compiler_that_compiles_while_it_runs_is_traced() {
     let tracer = if works("dynamorio") { "dynamorio" } else { "qemu" };
     run_as_ever(tracer, &[real("node", &["-e", NODE], 20_000_000, 4)]);

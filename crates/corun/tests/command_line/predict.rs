@@ -72,9 +72,15 @@ fn a_program_is_predicted_beside_what_it_takes() {
 fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
     let reported = |options: &[&str]| {
         let options = [&["--max-time=1ms", "--json=-"][..], options].concat();
-        read(&Outcome::of(predict(&options).args(counts(1500)))).core.memory
+        read(&Outcome::of(predict(&options).args(counts(1500))))
     };
-    let kept = reported(&["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"]);
+    let set = ["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"];
+    // Readings that other programs made impossible are not used, and a caveat says so.
+    let is_refused = |it: &Prediction| kinds(it).contains(&"memory-of-model");
+    let tried: Vec<Prediction> = (0..3).map(|_| reported(&set)).collect();
+    assert!(tried.iter().all(|it| it.core.memory.is_empty() == is_refused(it)));
+    let Some(found) = tried.into_iter().find(|it| !is_refused(it)) else { return };
+    let kept = found.core.memory;
     let mut fields: Vec<&str> = kept.iter().map(|it| it.field.as_str()).collect();
     // Of a virtual machine.
     fields.retain(|field| *field != "hierarchy.walk.nested");
@@ -85,7 +91,7 @@ fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
     // A host may remember more pages than the model, which then has no walk that takes time.
     let is_walk = |it: &CalibratedField| it.field == "hierarchy.walk.cycles";
     assert!(kept.iter().all(|it| it.value > 0.0 || is_walk(it) && it.value == 0.0), "{kept:?}");
-    assert_eq!(reported(&["--memory=model"]), []);
+    assert_eq!(reported(&["--memory=model"]).core.memory, []);
 }
 
 #[test]

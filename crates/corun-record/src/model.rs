@@ -91,7 +91,7 @@ pub struct ModelDescription {
     pub overlays: Vec<String>,
     /// Sources by their short names, each with its citation.
     pub sources: BTreeMap<String, String>,
-    /// Figures that no source tells, by field, each with where it is from then.
+    /// Figures that no source gives, by field, each with where it is from then.
     pub estimates: BTreeMap<String, String>,
     /// The front end.
     pub front: Tree,

@@ -99,7 +99,7 @@ impl Destination {
 }
 
 /// Keeps a text that could not be written where it was wanted in a new file of the folder for
-/// temporary files, and tells its name.
+/// temporary files, and returns its name.
 ///
 /// # Errors
 /// If that folder cannot be written to either.

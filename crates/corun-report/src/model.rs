@@ -58,7 +58,7 @@ pub fn describe_model(model: &ModelDescription, columns: u16) -> String {
     let reported = |list: &std::collections::BTreeMap<String, String>| {
         list.iter().map(|(name, reported)| format!("{name}: {reported}")).collect()
     };
-    section(&mut text, "Figures that no source tells", reported(&model.estimates), columns);
+    section(&mut text, "Figures that no source gives", reported(&model.estimates), columns);
     section(&mut text, "Sources", reported(&model.sources), columns);
     let differing = model.differing.iter().map(|it| {
         let reason = it.reason.as_ref().map_or(String::new(), |it| format!("; {it}"));

@@ -19,7 +19,7 @@ pub(crate) fn this_machine() -> Result<MachineSummary, Problem> {
     Ok(machine_summary(&Machine::read(Path::new("/"))?))
 }
 
-/// A machine that was read below a root; of a captured one, what only the running kernel tells is not known.
+/// A machine that was read below a root; a captured one lacks what only the running kernel reports.
 pub(crate) fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
     let summary = machine_summary(machine);
     match root == Path::new("/") {

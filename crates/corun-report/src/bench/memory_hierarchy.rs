@@ -16,7 +16,7 @@ use crate::terminal::{grid, wrap};
 
 /// What the columns of a sweep are, and which run belongs where.
 pub struct HierarchySweep<'a> {
-    /// The workload whose loads wait for one another; its parameters `size` and `stride` tell where.
+    /// The workload whose loads wait for one another; its parameters are `size` and `stride`.
     pub latency: &'a str,
     /// The workload that moves bytes; its parameter `size` is that of one array.
     pub bandwidth: &'a str,

@@ -30,8 +30,8 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let answer = Answer::open(arguments.json.as_deref())?;
     let stop = interruption::flag_on_signals()?;
     let mut bench = Native::new(cpu, arguments.samples())?;
-    let tell = |part: &str| say(&format!("measuring {part}"));
-    let calibration = calibrate(&mut bench, &base, &timings, &stop, tell)?;
+    let report = |part: &str| say(&format!("measuring {part}"));
+    let calibration = calibrate(&mut bench, &base, &timings, &stop, report)?;
     let core = corun_blocks::core_name();
     let measured = measured_model(&base, &calibration.figures, &name, &core)?;
     let rows = overlay::rows(&calibration.forms, &timings, &base);

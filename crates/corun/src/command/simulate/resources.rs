@@ -10,7 +10,7 @@ use super::Arguments;
 use super::together::{SimulationJob, each};
 use crate::problem::Problem;
 
-/// Whether the placements are there that a yield is told from.
+/// Refuses requests without the placements that a yield is computed from.
 pub(super) fn check(arguments: &Arguments) -> Result<(), Problem> {
     let has = |is: fn(&Placement) -> bool| arguments.placement.iter().any(is);
     let has_both =

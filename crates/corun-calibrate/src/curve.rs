@@ -63,8 +63,8 @@ pub fn edge(points: &[(u32, f64)], threshold: f64) -> Option<(u32, u32)> {
 }
 
 /// The step of a curve that is measured where it is asked for: first over all places, then between the
-/// two that it lies between, until they are neighbours at this distance. A step that is not found again
-/// on both sides of it is searched for anew, and is none if that goes on.
+/// two that it lies between, until they are neighbours at this distance. A step that a second
+/// measurement on both sides does not confirm is searched for once more, over all places; if none is confirmed, there is none.
 ///
 /// # Errors
 /// What measuring gives.

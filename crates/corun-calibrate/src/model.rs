@@ -12,9 +12,9 @@ pub struct Change {
     pub field: String,
     /// What was measured.
     pub measured: Spread,
-    /// What the measured model says: the measurement as a whole number of what is counted.
+    /// The value in the measured model: the measurement, rounded to a whole number where the field is a count.
     pub value: f64,
-    /// What the base says.
+    /// The value in the base model.
     pub base: f64,
     /// What was published of the base's core, if anything was.
     pub published: Option<f64>,

@@ -144,9 +144,9 @@ fn is_so() -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constants {
-    /// Beside as many micro-ops as a line holds. Of what is more, two take the place of a micro-op.
+    /// How many a line holds beside its full number of micro-ops. Two more take the space of one micro-op.
     pub free: u32,
-    /// At most.
+    /// How many a line holds at most.
     pub most: u32,
 }
 

@@ -15,7 +15,7 @@ use crate::timing::{Timing, TimingTable};
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));
 
 /// The widest tolerance of a row: it allows for the rounding of the published figure, and for nothing else.
-const MOST_TOLERANCE: f64 = 0.01;
+const MAX_TOLERANCE: f64 = 0.01;
 
 /// A published figure beside the model's.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +66,7 @@ impl Row {
         if !self.value.is_finite() {
             return Some("expected a finite number");
         }
-        if !(0.0..=MOST_TOLERANCE).contains(&self.tolerance.unwrap_or(0.0)) {
+        if !(0.0..=MAX_TOLERANCE).contains(&self.tolerance.unwrap_or(0.0)) {
             return Some(
                 "expected a tolerance up to 0.01, which is for rounding of the published figure",
             );

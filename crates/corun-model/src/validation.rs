@@ -10,7 +10,7 @@ use corun_record::PublishedFigures;
 use super::published::Comparison;
 
 /// Checked figures that a model must have at least to count as validated.
-pub const LEAST_CHECKED: usize = 20;
+pub const MIN_CHECKED: usize = 20;
 
 /// Whether and how a model is checked, counted over the published figures of its core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Validation {
 
     /// Whether the model agrees with every published figure, and enough of them were read in their source.
     pub fn is_validated(&self) -> bool {
-        self.0.agree == self.0.published && self.0.checked >= LEAST_CHECKED
+        self.0.agree == self.0.published && self.0.checked >= MIN_CHECKED
     }
 
     /// `validated` or `unvalidated`.
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_model_is_validated_by_enough_checked_figures_that_all_agree() {
-        let checked = vec![figure(100.0, Some("table 1")); LEAST_CHECKED];
+        let checked = vec![figure(100.0, Some("table 1")); MIN_CHECKED];
         assert!(Validation::of(&checked).is_validated());
         assert!(!Validation::of(&checked[1..]).is_validated());
         assert!(!Validation::of(&[]).is_validated());

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Characters that a text may have in the middle of a sentence.
-const MOST_QUOTED: usize = 200;
+const MAX_QUOTED: usize = 200;
 
 /// Whether a character is not a letter or mark to see but an order to who shows it: a control character
 /// (C0, DEL, C1), or one of Unicode's that turns the direction of writing, breaks a line or is invisible.
@@ -34,7 +34,7 @@ pub fn on_lines(text: &str) -> Cow<'_, str> {
 
 /// The text on one line, and no more of it than fits into a sentence.
 pub fn excerpt(text: &str) -> String {
-    on_one_line(&shortened(text, MOST_QUOTED))
+    on_one_line(&shortened(text, MAX_QUOTED))
 }
 
 /// The name of a file for people: on one line, bytes that are no UTF-8 as `\xff`.

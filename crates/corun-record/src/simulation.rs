@@ -97,6 +97,30 @@ impl MemoryRequests {
             ("prefetched lines", self.prefetches),
         ]
     }
+
+    /// The sum of two counts.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::wrapping_add)
+    }
+
+    /// The difference from an earlier count.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.with(earlier, u64::wrapping_sub)
+    }
+
+    fn with(&self, other: &Self, by: fn(u64, u64) -> u64) -> Self {
+        Self {
+            l1d_misses: by(self.l1d_misses, other.l1d_misses),
+            l1i_misses: by(self.l1i_misses, other.l1i_misses),
+            l2_misses: by(self.l2_misses, other.l2_misses),
+            main: by(self.main, other.main),
+            transfers: by(self.transfers, other.transfers),
+            walks: by(self.walks, other.walks),
+            prefetches: by(self.prefetches, other.prefetches),
+        }
+    }
 }
 
 /// Simulated instructions by how well their timing is known.

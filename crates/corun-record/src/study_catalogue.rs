@@ -136,7 +136,7 @@ pub struct DescribedFigure {
     pub experiment: Option<String>,
     /// The unit of its values; `1` for ratios.
     pub unit: String,
-    /// Digits after the decimal point of what was published.
+    /// Digits after the decimal point of the published value.
     pub decimals: u32,
     /// What was published, or follows from published figures; absent where nothing was.
     pub published: Option<Published>,

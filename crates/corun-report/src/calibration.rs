@@ -11,7 +11,7 @@ use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
 
 /// Blocks that were not timed and are named with their reasons.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// A measured core as text for a terminal of this many columns.
 pub fn calibration_to_terminal(record: &Record<CoreCalibration>, columns: u16) -> String {
@@ -174,11 +174,11 @@ pub fn block_timings_to_terminal(record: &Record<BlockTimings>) -> String {
             100.0 * median
         );
     }
-    for it in found.not_possible.iter().take(MOST_NAMED) {
+    for it in found.not_possible.iter().take(MAX_NAMED) {
         text += &format!("left out: {}: {}\n", it.block, it.reason);
     }
-    if found.not_possible.len() > MOST_NAMED {
-        text += &format!("left out: {} more\n", found.not_possible.len() - MOST_NAMED);
+    if found.not_possible.len() > MAX_NAMED {
+        text += &format!("left out: {} more\n", found.not_possible.len() - MAX_NAMED);
     }
     text
 }

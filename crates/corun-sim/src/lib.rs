@@ -32,7 +32,6 @@ pub use comparison::Comparison;
 pub use core::{CycleStack, Deadlock, DeadlockedThread, Occupancy};
 pub use corun_record::PageSize;
 pub use error::SimulationError;
-pub use memory::Requests;
 pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
 pub use pointer_chase::PointerChaseRing;

@@ -125,10 +125,11 @@ mod tests {
 
     use crate::core::{Next, Step};
     use crate::machine::*;
-    use crate::memory::{Pages, Requests};
+    use crate::memory::Pages;
     use crate::simulate::alone;
     use crate::uops::{DecodedBlock, Lowering};
     use corun_model::timing::TimingTable;
+    use corun_record::MemoryRequests;
 
     /// An instruction over and over, with one place in memory.
     struct Again {
@@ -409,7 +410,7 @@ mod tests {
                 let state = machine.state(0, 0).since(&before);
                 machine.run(&[vec![u64::MAX]]).unwrap();
                 assert_eq!(machine.state(0, 0).retired, 3 * ROUNDS, "{}", model.name);
-                let Requests { l1d_misses, l1i_misses, .. } = state.requests;
+                let MemoryRequests { l1d_misses, l1i_misses, .. } = state.requests;
                 [l1d_misses, l1i_misses, state.mispredicts]
             };
             assert_eq!(run(WARMED), [0; 3], "{}", model.name);
@@ -417,7 +418,7 @@ mod tests {
                 let mut machine =
                     alone(&model, &timings, &trace, ThreadId(0), PageSize::Small).unwrap();
                 machine.run(&[vec![900]]).unwrap();
-                let Requests { l1d_misses, l1i_misses, .. } = machine.state(0, 0).requests;
+                let MemoryRequests { l1d_misses, l1i_misses, .. } = machine.state(0, 0).requests;
                 [l1d_misses, l1i_misses, machine.state(0, 0).mispredicts]
             };
             assert!(cold.iter().all(|&misses| misses > 1), "{}: {cold:?}", model.name);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::Placement;
 
-use crate::memory::Requests;
 use crate::together::{Phase, PlacedWorker};
+use corun_record::MemoryRequests;
 
 /// A placement, simulated.
 #[derive(Debug, Clone)]
@@ -101,10 +101,10 @@ impl Outcome {
             let rate = |sum: u64| 1e3 * sum as f64 / instructions.max(1) as f64;
             let requests = workers
                 .iter()
-                .fold(Requests::default(), |sum, one| sum.plus(&one.simulated.requests));
+                .fold(MemoryRequests::default(), |sum, one| sum.plus(&one.simulated.requests));
             let mispredicts = workers.iter().map(|one| one.simulated.mispredicts).sum();
             let requests =
-                requests.all().into_iter().filter(|(name, _)| *name != "prefetched lines");
+                requests.by_name().into_iter().filter(|(name, _)| *name != "prefetched lines");
             requests
                 .map(|(name, sum)| (name, rate(sum)))
                 .chain([("mispredicted branches", rate(mispredicts))])

@@ -9,12 +9,13 @@ use corun_trace::format::{FormatError, Trace};
 use crate::core::{CycleStack, Occupancy, State};
 use crate::error::SimulationError;
 use crate::machine::Machine;
-use crate::memory::{Pages, Requests};
+use crate::memory::Pages;
 use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
 use crate::uops::{Lowering, Unknown};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
+use corun_record::MemoryRequests;
 
 /// Which part of which thread is simulated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub struct Simulated {
     /// Mispredicted branches among the counted instructions.
     pub mispredicts: u64,
     /// What was asked of memory for the counted instructions.
-    pub requests: Requests,
+    pub requests: MemoryRequests,
     /// Forms that the timing table has no row for, by name, as they stand in the code.
     pub unknown: BTreeMap<String, Unknown>,
     /// For each width of a division in the code, the bits of its quotient that were assumed.

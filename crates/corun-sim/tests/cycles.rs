@@ -51,7 +51,7 @@ fn of_program(model: &CoreModel, trace: &Trace) -> String {
     let mut lines = String::new();
     for placement in PLACEMENTS {
         for one in phase(model, &timings, trace, placement).workers {
-            let (cycles, requests) = (one.cycles, one.simulated.requests.all());
+            let (cycles, requests) = (one.cycles, one.simulated.requests.by_name());
             writeln!(
                 lines,
                 "{} {placement}: {} instructions, {cycles} cycles, {} mispredicted, {:?}",

@@ -141,7 +141,7 @@ pub struct Figure {
     pub quantity: Quantity,
     /// What was published.
     pub value: Value,
-    /// Digits after the decimal point of what was published, in the unit of `quantity`.
+    /// Digits after the decimal point of the published value, in the unit of `quantity`.
     pub decimals: u32,
     /// The figures whose measured values make this one's by their geometric mean.
     pub geometric_mean_of: Vec<String>,

@@ -19,8 +19,8 @@ const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
 const SLOWEST: f64 = 0.1;
 
 /// How many times the model's own latency a fitted one may be, and the cycles by which it may be longer in any case.
-const MOST_TIMES: f64 = 4.0;
-const MOST_MORE: f64 = 150.0;
+const MAX_TIMES: f64 = 4.0;
+const MAX_MORE: f64 = 150.0;
 /// Latencies of main memory, in nanoseconds, that machines have: from beside the core to behind a busy fabric.
 const MAIN: RangeInclusive<f64> = 20.0..=1000.0;
 /// How far a ring may be from its reading once all is fitted, as a factor.
@@ -79,7 +79,7 @@ pub fn fit_memory(
         model = with_background_fills(&model, others);
     }
     let hierarchy = &model.hierarchy;
-    let most = |cycles: u32| (MOST_TIMES * f64::from(cycles)).max(f64::from(cycles) + MOST_MORE);
+    let most = |cycles: u32| (MAX_TIMES * f64::from(cycles)).max(f64::from(cycles) + MAX_MORE);
     let check = |what, found, unit, expected: RangeInclusive<f64>| match expected.contains(&found) {
         true => Ok(()),
         false => Err(ImplausibleFit { what, found, unit, expected }),

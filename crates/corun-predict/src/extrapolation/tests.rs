@@ -1,6 +1,7 @@
 //! Windows of runs whose cycles are known.
 
-use corun_sim::{EventCounts, Piece, Requests, SimulationWeight};
+use corun_record::MemoryRequests;
+use corun_sim::{EventCounts, Piece, SimulationWeight};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -146,7 +147,8 @@ impl Population {
             let mispredicts = chance.random_range(0..8) + burst;
             let l1d_misses = chance.random_range(0..20) + burst / 2;
             let main = l1d_misses / 4;
-            let requests = Requests { l1d_misses, l2_misses: main, main, ..Default::default() };
+            let requests =
+                MemoryRequests { l1d_misses, l2_misses: main, main, ..Default::default() };
             let noticed = EventCounts { instructions: 1000, mispredicts, requests };
             let unexplained = chance.random_range(-60.0..60.0);
             let cycles = 400.0
@@ -311,7 +313,7 @@ fn events_at_another_rate_in_warm_ups_have_no_coefficient() {
     let stream = |index: u64| {
         let noticed = |instructions, l1d_misses| EventCounts {
             instructions,
-            requests: Requests { l1d_misses, ..Default::default() },
+            requests: MemoryRequests { l1d_misses, ..Default::default() },
             ..Default::default()
         };
         let (cycles, own) = (800 + index % 3, noticed(1000, 399 + index % 3));
@@ -336,7 +338,7 @@ fn no_coefficient_is_negative() {
     let noticed = |mispredicts, l1d_misses| EventCounts {
         instructions: 1000,
         mispredicts,
-        requests: Requests { l1d_misses, ..Default::default() },
+        requests: MemoryRequests { l1d_misses, ..Default::default() },
     };
     let window = |index: u64| {
         let (own, misses) = (noticed(index % 7, index % 5), index % 5);

@@ -6,14 +6,14 @@ use corun_stats::percent;
 use crate::top_down::Category;
 
 /// Components below this share are summed in one line.
-const LEAST_SHARE: f64 = 0.005;
+const MIN_SHARE: f64 = 0.005;
 
 /// A sentence for each component, the largest first, and one for all that are small.
 pub(super) fn sentences(stack: &[StackShare]) -> Vec<String> {
     let mut stack: Vec<&StackShare> = stack.iter().filter(|part| part.share > 0.0).collect();
     stack.sort_by(|one, other| other.share.total_cmp(&one.share));
     let (large, small): (Vec<&StackShare>, Vec<&StackShare>) =
-        stack.into_iter().partition(|part| part.share >= LEAST_SHARE);
+        stack.into_iter().partition(|part| part.share >= MIN_SHARE);
     let reported =
         large.iter().map(|part| format!("{} {}", percent(part.share), reason(&part.component)));
     let rest: f64 = small.iter().map(|part| part.share).sum();

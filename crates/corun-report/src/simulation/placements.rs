@@ -12,7 +12,7 @@ use crate::tables::Table;
 use crate::terminal::grid;
 
 /// Components below this share of a worker's slots are left out of the text.
-const LEAST_SHARE: f64 = 0.005;
+const MIN_SHARE: f64 = 0.005;
 /// The policies that a resource is shared by otherwise, as their columns.
 const POLICIES: [&str; 3] = ["replicated", "partitioned", "shared"];
 
@@ -110,8 +110,7 @@ fn table(placement: &SimulatedPlacement, names: &[String]) -> Table {
 fn lost(stack: &[(String, f64)]) -> String {
     let all: f64 = stack.iter().map(|(_, cycles)| cycles).sum();
     let shares = stack.iter().map(|(name, cycles)| (name, cycles / all.max(1.0)));
-    let mut parts: Vec<(&String, f64)> =
-        shares.filter(|(_, share)| *share >= LEAST_SHARE).collect();
+    let mut parts: Vec<(&String, f64)> = shares.filter(|(_, share)| *share >= MIN_SHARE).collect();
     parts.sort_by(|one, other| other.1.total_cmp(&one.1));
     let parts: Vec<String> =
         parts.iter().map(|(name, share)| format!("{name} {:.1} %", 100.0 * share)).collect();

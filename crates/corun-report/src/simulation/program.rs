@@ -7,7 +7,7 @@ use crate::figures::grouped;
 use crate::top_down::Category;
 
 /// Components below this share of all cycles are left out of the text.
-const LEAST_SHARE: f64 = 0.000_5;
+const MIN_SHARE: f64 = 0.000_5;
 
 /// The simulation as text for a terminal of this many columns.
 pub fn simulation_to_terminal(
@@ -52,12 +52,11 @@ fn stack(simulation: &Simulation) -> String {
     for category in Category::ALL {
         let parts = || shares.iter().filter(|(name, _)| Category::of(name) == category);
         let sum: f64 = parts().map(|(_, share)| share).sum();
-        if sum < LEAST_SHARE {
+        if sum < MIN_SHARE {
             continue;
         }
         text += &format!("  {:<24}{:>6.1} %\n", category.name(), 100.0 * sum);
-        let large =
-            parts().filter(|(name, share)| *share >= LEAST_SHARE && *name != category.name());
+        let large = parts().filter(|(name, share)| *share >= MIN_SHARE && *name != category.name());
         for (name, share) in large {
             text += &format!("    {name:<22}{:>6.1} %\n", 100.0 * share);
         }

@@ -70,33 +70,33 @@ fn simulated(policy: &str, topology: &str, jobs: u32, seed: u64) -> Figures {
 }
 
 /// The mean over seeds, and twice the standard error of its difference from a mean over [`ROUNDS`].
-fn mean_and_chance(of_seeds: &[f64]) -> (f64, f64) {
+fn mean_and_error(of_seeds: &[f64]) -> (f64, f64) {
     let count = of_seeds.len() as f64;
     let mean = of_seeds.iter().sum::<f64>() / count;
     let variance = of_seeds.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (count - 1.0);
     (mean, 2.0 * (variance / ROUNDS + variance / count).sqrt())
 }
 
-/// Holds the model to the record: means within [`OFF`] of each other, beyond what so few rounds differ by chance.
+/// Compares the model with the record: their means may differ by [`OFF`] and twice the standard error of the difference.
 fn compare(policy: &str, topology: &str, text: &str) {
     let (mut wrong, mut beyond, mut count) = (Vec::new(), Vec::new(), 0);
     for (jobs, kernel) in recorded(text) {
         let seeds: Vec<Figures> =
             (0..SEEDS).map(|seed| simulated(policy, topology, jobs, seed)).collect();
         for (what, of) in FIGURES {
-            let (model, chance) = mean_and_chance(&seeds.iter().map(of).collect::<Vec<_>>());
+            let (model, error) = mean_and_error(&seeds.iter().map(of).collect::<Vec<_>>());
             let (off, kernel) = ((model - of(&kernel)).abs(), of(&kernel));
             let row = format!(
-                "{jobs} jobs: {what} {model:.3}, recorded {kernel:.3} ({:+.3}; by chance up to {:.3})",
+                "{jobs} jobs: {what} {model:.3}, recorded {kernel:.3} ({:+.3}; two standard errors {:.3})",
                 model / kernel - 1.0,
-                chance / kernel
+                error / kernel
             );
             println!("{policy} {topology} {row}");
             count += 1;
             if off > OFF * kernel {
                 beyond.push(row.clone());
             }
-            if off > OFF * kernel + chance {
+            if off > OFF * kernel + error {
                 wrong.push(row);
             }
         }

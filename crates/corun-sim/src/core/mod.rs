@@ -28,10 +28,11 @@ use crate::frontend::branch::Predictor;
 use crate::frontend::{Front, Pace};
 use crate::lsq::agu::AguBandwidth;
 use crate::lsq::microtags::Microtags;
-use crate::memory::{Memory, Pages, Request, Requests};
+use crate::memory::{Memory, Pages, Request};
 use crate::rename::allocation::Allocator;
 use crate::uops::{DecodedBlock, DecodedInstruction};
 use corun_model::CoreModel;
+use corun_record::MemoryRequests;
 
 /// What a hardware thread executes, block by block.
 pub(crate) trait InstructionSource {
@@ -85,7 +86,7 @@ pub(crate) struct State {
     pub(crate) cycles: u64,
     pub(crate) retired: u64,
     pub(crate) mispredicts: u64,
-    pub(crate) requests: Requests,
+    pub(crate) requests: MemoryRequests,
     pub(crate) stack: CycleStack,
     pub(crate) occupancy: Occupancy,
 }
@@ -236,7 +237,7 @@ impl<F: InstructionSource> Core<F> {
             cycles: self.now,
             retired: thread.retired,
             mispredicts: thread.mispredicts,
-            requests: Requests::default(),
+            requests: MemoryRequests::default(),
             stack: thread.stack.clone(),
             occupancy: thread.occupancy.clone(),
         }

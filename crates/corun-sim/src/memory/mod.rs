@@ -12,7 +12,6 @@ mod mshr;
 mod pages;
 mod prefetch;
 mod private;
-mod requests;
 mod set_associative;
 mod shadow_tags;
 #[cfg(test)]
@@ -22,10 +21,10 @@ mod write_combining;
 
 pub(crate) use background_fills::Chance;
 pub(crate) use pages::Pages;
-pub use requests::Requests;
 
 use cache::{Cache, Evicted, Line, State};
 use coherence::Directory;
+use corun_record::MemoryRequests;
 use link::Link;
 use pages::PAGE_SHIFT;
 use prefetch::{Ahead, Level};
@@ -269,7 +268,7 @@ impl Memory {
     }
 
     /// What a thread of a core has asked for.
-    pub(crate) fn requests(&self, core: usize, thread: usize) -> Requests {
+    pub(crate) fn requests(&self, core: usize, thread: usize) -> MemoryRequests {
         self.cores[core].requests[thread]
     }
 

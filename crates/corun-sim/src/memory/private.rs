@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use crate::memory::Requests;
 use crate::memory::cache::{Cache, Held, Line, State};
 use crate::memory::fill_conflict::FillConflict;
 use crate::memory::link::Link;
@@ -11,6 +10,7 @@ use crate::memory::prefetch::Prefetchers;
 use crate::memory::tlb::Translations;
 use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CacheSize, CoreModel, Policy, Sharing};
+use corun_record::MemoryRequests;
 
 /// First and second level of one core, and what lies between them.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Private {
     pub(super) next_line: bool,
     pub(super) adjacent: bool,
     /// Of each thread.
-    pub(super) requests: Vec<Requests>,
+    pub(super) requests: Vec<MemoryRequests>,
 }
 
 impl Private {
@@ -75,13 +75,13 @@ impl Private {
             }),
             next_line: hierarchy.prefetch.next_line,
             adjacent: hierarchy.prefetch.adjacent,
-            requests: vec![Requests::default(); threads.max(1)],
+            requests: vec![MemoryRequests::default(); threads.max(1)],
         }
     }
 
     /// What a thread has asked for.
     #[inline]
-    pub(super) fn asked(&mut self, requester: Requester) -> &mut Requests {
+    pub(super) fn asked(&mut self, requester: Requester) -> &mut MemoryRequests {
         &mut self.requests[usize::from(requester.thread)]
     }
 

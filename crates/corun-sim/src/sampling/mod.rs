@@ -10,11 +10,11 @@ use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
 use crate::Simulated;
 use crate::core::State;
 use crate::error::SimulationError;
-use crate::memory::Requests;
 use crate::plausible;
 use crate::simulate::{alone, the_source};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
+use corun_record::MemoryRequests;
 
 /// What a thread takes in the counted windows of a trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +76,7 @@ pub struct EventCounts {
     /// Mispredicted branches.
     pub mispredicts: u64,
     /// What was asked of memory.
-    pub requests: Requests,
+    pub requests: MemoryRequests,
 }
 
 impl EventCounts {

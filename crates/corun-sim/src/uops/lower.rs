@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use corun_trace::{Block, BranchKind, Direction, MemoryOperand, is_atomic};
 use iced_x86::{
-    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
-    Register, RflagsBits, UsedMemory, UsedRegister,
+    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register,
+    RflagsBits, UsedMemory,
 };
 use smallvec::smallvec;
 
 use crate::uops::idiom::{Idiom, idiom};
+use crate::uops::operands::{Used, reads, writes};
 use crate::uops::register::{File, RegisterId};
 use crate::uops::slots;
 use crate::uops::uop::{
@@ -500,99 +501,6 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Registers that an instruction reads for its data, and those that it writes.
-#[derive(Debug, Default)]
-struct Used {
-    sources: Vec<RegisterId>,
-    results: Vec<RegisterId>,
-    addresses: Vec<RegisterId>,
-    /// Whether it stores past the caches.
-    streams: bool,
-}
-
-impl Used {
-    fn of(decoded: &Instruction, factory: &mut InstructionInfoFactory) -> Self {
-        let info = factory.info(decoded);
-        let mut used = Self { streams: streams(decoded.mnemonic()), ..Self::default() };
-        let registers = info.used_registers().iter();
-        let address = info.used_memory().iter().flat_map(|memory| [memory.base(), memory.index()]);
-        used.addresses = address.filter_map(RegisterId::of).collect();
-        for one in registers {
-            let Some(register) = RegisterId::of(one.register()) else { continue };
-            let is_address_only = one.access() == OpAccess::Read
-                && used.addresses.contains(&register)
-                && !is_read_operand(decoded, register);
-            if (reads(one.access()) || keeps_rest(one)) && !is_address_only {
-                add(&mut used.sources, register);
-            }
-            if writes(one.access()) {
-                add(&mut used.results, register);
-            }
-        }
-        for group in RegisterId::of_flags(decoded.rflags_read()) {
-            add(&mut used.sources, group);
-        }
-        for group in RegisterId::of_flags(decoded.rflags_modified()) {
-            add(&mut used.results, group);
-        }
-        used
-    }
-
-    fn names(&self, register: RegisterId) -> bool {
-        [&self.sources, &self.results, &self.addresses]
-            .into_iter()
-            .any(|all| all.contains(&register))
-    }
-
-    fn forget(&mut self, register: RegisterId) {
-        for all in [&mut self.sources, &mut self.results, &mut self.addresses] {
-            all.retain(|one| *one != register);
-        }
-    }
-}
-
-fn add(to: &mut Vec<RegisterId>, register: RegisterId) {
-    if !to.contains(&register) {
-        to.push(register);
-    }
-}
-
-/// Whether a write leaves a part of the register as it was, so that it must be read.
-fn keeps_rest(used: &UsedRegister) -> bool {
-    let register = used.register();
-    writes(used.access()) && (register.is_gpr8() || register.is_gpr16())
-}
-
-/// Whether an operand that is read names the register itself.
-fn is_read_operand(decoded: &Instruction, register: RegisterId) -> bool {
-    let first_is_only_written = matches!(
-        decoded.mnemonic(),
-        Mnemonic::Mov | Mnemonic::Lea | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd
-    );
-    (0..decoded.op_count())
-        .filter(|at| !(first_is_only_written && *at == 0))
-        .filter(|&at| decoded.op_kind(at) == OpKind::Register)
-        .any(|at| RegisterId::of(decoded.op_register(at)) == Some(register))
-}
-
-fn reads(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Read
-            | OpAccess::CondRead
-            | OpAccess::ReadWrite
-            | OpAccess::ReadCondWrite
-            | OpAccess::CondWrite
-    )
-}
-
-fn writes(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
-}
-
 /// How many accesses of the core's width one of `size` bytes is.
 fn accesses(size: u16, width: u32) -> u16 {
     (u32::from(size).div_ceil(width.max(1))).max(1) as u16
@@ -656,30 +564,6 @@ fn has_length_changing_prefix(decoded: &Instruction) -> bool {
     (0..decoded.op_count()).any(|at| decoded.op_kind(at) == OpKind::Immediate16)
         && !matches!(decoded.mnemonic(), Mnemonic::Ret | Mnemonic::Enter)
 }
-
-fn streams(mnemonic: Mnemonic) -> bool {
-    use Mnemonic::{
-        Maskmovdqu, Maskmovq, Movntdq, Movnti, Movntpd, Movntps, Movntq, Movntsd, Movntss,
-        Vmaskmovdqu, Vmovntdq, Vmovntpd, Vmovntps,
-    };
-    matches!(
-        mnemonic,
-        Maskmovdqu
-            | Maskmovq
-            | Movntdq
-            | Movnti
-            | Movntpd
-            | Movntps
-            | Movntq
-            | Movntsd
-            | Movntss
-            | Vmaskmovdqu
-            | Vmovntdq
-            | Vmovntpd
-            | Vmovntps
-    )
-}
-
 fn unused(operand: MemoryOperand) -> Memory {
     Memory {
         direction: Direction::Prefetch,

@@ -4,6 +4,7 @@
 
 mod idiom;
 mod lower;
+mod operands;
 mod register;
 mod slots;
 mod uop;

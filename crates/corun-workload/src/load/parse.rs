@@ -137,7 +137,7 @@ impl Reader {
         })
     }
 
-    /// A path, from the root of what the client sees; `..` cannot leave it.
+    /// A path below the root of the client's files; `..` cannot leave it.
     fn path(&mut self, arguments: &mut Arguments<'_>) -> Option<PathId> {
         let text = arguments.0.next()?;
         if let Some(&known) = self.known.get(*text) {

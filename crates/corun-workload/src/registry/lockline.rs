@@ -40,7 +40,7 @@ const DISTANCE: Parameter = Parameter {
     domain: Domain::Size { least: BYTES, most: 4096, multiple_of: BYTES },
 };
 
-/// Words of a lock and, after it in the same line, of what it protects.
+/// Words of a lock and of the data that it protects, which follow it in the same line.
 const LOCK_AND_DATA: usize = 2;
 const BYTES: u64 = LOCK_AND_DATA as u64 * WORD;
 const FREE: u32 = 0;

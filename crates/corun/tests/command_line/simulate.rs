@@ -320,7 +320,7 @@ fn is_one_document<B: Body>(
     document
 }
 
-/// Columns of what is not shown on a terminal.
+/// The width of text that does not go to a terminal.
 const COLUMNS: u16 = 100;
 
 #[test]

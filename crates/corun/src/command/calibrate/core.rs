@@ -28,6 +28,7 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let model_file = Destination::open(&file)?;
     let table_file = Destination::open(&table)?;
     let answer = Answer::open(arguments.json.as_deref())?;
+    let caveat_of_base = validation_caveat(&base)?;
     let stop = interruption::flag_on_signals()?;
     let mut bench = Native::new(cpu, arguments.samples())?;
     let report = |part: &str| say(&format!("measuring {part}"));
@@ -38,12 +39,12 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     model_file.write(&measured.toml)?;
     table_file.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
     let disturbed = bench.disturbed();
-    let base_caveat = validation_caveat(&base)?.into_iter().collect();
     let found =
         MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
+    let caveats = found.caveats().into_iter().chain(caveat_of_base).collect();
     let record = Record {
         machine: Some(this_machine()?),
-        caveats: [found.caveats(), base_caveat].concat(),
+        caveats,
         ..answer.record(found.document(&measured, &reason))
     };
     answer.write(&record, corun_report::calibration_to_terminal)?;
@@ -59,6 +60,7 @@ pub(super) fn forms(arguments: &Arguments, file: &Path, cpu: u32) -> Result<Exit
     let table = Destination::open(file)?;
     let is_output_taken = table.is_standard_output();
     let answer = Answer::open(arguments.json.as_deref())?;
+    let caveat_of_base = validation_caveat(&base)?;
     let stop = interruption::flag_on_signals()?;
     let mut bench = Native::new(cpu, arguments.samples())?;
     let calibration = calibrate_forms(&mut bench, &timings, &stop)?;
@@ -66,14 +68,11 @@ pub(super) fn forms(arguments: &Arguments, file: &Path, cpu: u32) -> Result<Exit
     let rows = overlay::rows(&calibration.forms, &timings, &base);
     table.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
     let disturbed = bench.disturbed();
-    let base_caveat = validation_caveat(&base)?.into_iter().collect();
     let found =
         MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
-    let record = Record {
-        machine: Some(this_machine()?),
-        caveats: [found.caveats(), base_caveat].concat(),
-        ..answer.record(found.form_document())
-    };
+    let caveats = found.caveats().into_iter().chain(caveat_of_base).collect();
+    let record =
+        Record { machine: Some(this_machine()?), caveats, ..answer.record(found.form_document()) };
     if is_output_taken && arguments.json.is_none() {
         say(corun_report::forms_to_terminal(&record, terminal::width()).trim_end());
     } else {

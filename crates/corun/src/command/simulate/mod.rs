@@ -21,9 +21,9 @@ use crate::problem::{Problem, say};
 use crate::values::{self, assignment, simulated_time};
 
 /// The most cores that share a simulated memory.
-const MOST_CORES: i64 = 64;
+const MAX_CORES: i64 = 64;
 /// Offsets of the programs: each is a simulation.
-const MOST_PHASES: i64 = 1000;
+const MAX_PHASES: i64 = 1000;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -54,11 +54,11 @@ pub(crate) struct Arguments {
     resources: bool,
     /// Use N cores [default: as few as hold every worker]
     #[arg(long, value_name = "N", requires = "placement")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CORES))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_CORES))]
     cores: Option<u32>,
     /// Begin at N different offsets of the programs, and report the mean and the range
     #[arg(long, value_name = "N", default_value_t = 8, requires = "placement")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_PHASES))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_PHASES))]
     phases: u32,
     /// The seed of the physical addresses of pages
     #[arg(long, value_name = "N", default_value_t = 0, requires = "placement")]
@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
 }
 
-/// Opens a trace that has the code of what was executed.
+/// Opens a trace, and refuses one without the code of its blocks.
 fn opened(file: &Path) -> Result<Trace, Problem> {
     let trace = Trace::open(file).map_err(|error| Problem::from(error).in_file(file))?;
     trace.require_code().map_err(|error| Problem::from(error).in_file(file))?;

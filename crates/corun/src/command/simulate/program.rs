@@ -67,7 +67,7 @@ pub(super) fn run(
         ghz: model.gigahertz,
         seconds: simulated.cycles as f64 / (model.gigahertz * 1e9),
         mispredicts: simulated.mispredicts,
-        requests: simulated.requests.into(),
+        requests: simulated.requests,
         stack: simulated.stack.cycles().map(|(name, it)| (name.to_owned(), it)).collect(),
         occupancy: simulated.occupancy.means().map(|(name, it)| (name.to_owned(), it)).collect(),
         unknown_forms,

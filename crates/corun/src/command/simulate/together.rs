@@ -319,9 +319,9 @@ fn fits(mapping: &ThreadMapping, processes: &[Process<'_>], workers: usize) -> R
     }
     let own: usize = ordered().map(|process| process.others.len()).sum();
     let cores = mapping.cores.len() + own;
-    if cores > super::MOST_CORES as usize {
+    if cores > super::MAX_CORES as usize {
         return Err(Problem::usage(
-            format!("expected at most {} cores, found {cores}", super::MOST_CORES),
+            format!("expected at most {} cores, found {cores}", super::MAX_CORES),
             "Give fewer traces, or --cores.",
         ));
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use corun_record::{Blocks, PageSize, Record, SimulatedBlock, on_one_line};
 
+use crate::prose::plural;
+
 use super::{heading, limits, wrapped};
 
 /// Blocks that are listed with the largest errors.
@@ -24,7 +26,7 @@ pub fn blocks_to_csv(Record { body: blocks, .. }: &Record<Blocks>) -> String {
 /// The blocks as text for a terminal of this many columns.
 pub fn blocks_to_terminal(document: &Record<Blocks>, columns: u16) -> String {
     let Record { caveats, body: Blocks { core, blocks, agreement, .. }, .. } = document;
-    let title = format!("{} blocks on {}", blocks.len(), core.title);
+    let title = format!("{} on {}", plural(blocks.len(), "block"), core.title);
     let mut text = heading(&title, core, PageSize::Small, caveats, columns);
     match agreement {
         Some(agreement) => {

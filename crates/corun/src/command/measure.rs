@@ -1,19 +1,18 @@
 //! `corun measure`: what each placement does to a program, with intervals and a verdict.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use corun_machine::Machine;
 use corun_machine::switch::{self, SmtSwitch};
 use corun_measure::experiment::Observer;
-use corun_measure::{CommandRequest, Forecaster, Measurement, Request, WorkRequest};
+use corun_measure::{Forecaster, Measurement, Request};
 use corun_record::{Document, Exit, Placement, Run, SmtState};
-use regex::Regex;
 
 use super::smt::SwitchArguments;
+use super::work::{SurroundingArguments, WorkArguments};
 use crate::consent;
 use crate::exports::{Exports, Form};
 use crate::interruption;
@@ -35,42 +34,6 @@ pub(crate) struct Arguments {
     design: DesignArguments,
     #[command(flatten)]
     output: OutputArguments,
-}
-
-/// The work to run.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Workload")]
-struct WorkArguments {
-    /// The command; `{workers}` in its arguments becomes the number of threads to use
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
-    /// Run a built-in workload instead of a command (`corun bench list` shows them)
-    #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    workload: Option<String>,
-    /// Set a parameter of the workload (repeatable; see `corun bench show NAME`)
-    #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "command")]
-    parameters: Vec<String>,
-    /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
-    #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with = "cores")]
-    copies: Option<Option<u32>>,
-    /// With `{workers}`: whether the command does a fixed total or a share for each worker
-    #[arg(long, value_enum, default_value_t = Share::Total, conflicts_with = "workload")]
-    work: Share,
-    /// Start copies again until all have finished, so that no copy is timed beside an idle sibling
-    #[arg(long)]
-    steady: bool,
-    /// Take throughput from the command's output: the last match of the expression's one group
-    #[arg(long, value_name = "REGEX", value_parser = values::one_group)]
-    #[arg(conflicts_with_all = ["steady", "workload"])]
-    throughput: Option<Regex>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Share {
-    /// A fixed total: X = 1/T
-    Total,
-    /// A share for each worker: X = N/T
-    PerWorker,
 }
 
 /// The placements and cores.
@@ -99,32 +62,6 @@ struct SmtArguments {
     smt_switch: bool,
     #[command(flatten)]
     switch: SwitchArguments,
-}
-
-/// The environment of a command.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Environment")]
-struct SurroundingArguments {
-    /// Set an environment variable (repeatable)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = values::assignment)]
-    #[arg(conflicts_with = "workload")]
-    env: Vec<(String, String)>,
-    /// Begin with an empty environment
-    #[arg(long, conflicts_with = "workload")]
-    env_clear: bool,
-    /// Run in this directory
-    #[arg(long, value_name = "DIR", conflicts_with = "workload")]
-    cwd: Option<PathBuf>,
-    /// Read standard input from FILE; every copy reads it from the start (default: empty)
-    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
-    stdin: Option<PathBuf>,
-    /// Give up when one run takes longer
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    timeout: Option<Duration>,
-    /// Accept this exit status as success
-    #[arg(long, value_name = "STATUS", default_value_t = 0, conflicts_with = "workload")]
-    #[arg(value_parser = clap::value_parser!(i32).range(0..=255))]
-    expect_exit: i32,
 }
 
 /// Duration and precision.
@@ -222,7 +159,7 @@ impl Arguments {
     /// From what was typed to what is wanted; touches nothing.
     fn request(&self) -> Result<Request, Problem> {
         Ok(Request {
-            work: self.work_request()?,
+            work: self.work.request(&self.surroundings, self.design.sample_time)?,
             // Both say how many cores a spread arm uses.
             cores: self.work.copies.flatten().or(self.arms.cores),
             core_type: self.arms.core_type.clone(),
@@ -238,40 +175,5 @@ impl Arguments {
             warmup: self.design.warmup,
             seed: self.design.seed,
         })
-    }
-
-    fn work_request(&self) -> Result<WorkRequest, Problem> {
-        if let Some(name) = &self.work.workload {
-            return Ok(WorkRequest::Workload {
-                name: name.clone(),
-                parameters: self.work.parameters.clone(),
-                copies: self.work.copies.is_some(),
-                sample_time: self.design.sample_time,
-                sizes_programs: false,
-            });
-        }
-        if self.work.command.is_empty() {
-            return Err(Problem::usage(
-                "expected a command after `--`, or `--workload NAME`, found neither",
-                "For instance: corun measure -- bash examples/regn.sh",
-            ));
-        }
-        let surroundings = &self.surroundings;
-        let mut environment: Vec<(OsString, OsString)> =
-            if surroundings.env_clear { Vec::new() } else { std::env::vars_os().collect() };
-        for (name, value) in &surroundings.env {
-            environment.retain(|(known, _)| known.as_os_str() != name.as_str());
-            environment.push((name.into(), value.into()));
-        }
-        Ok(WorkRequest::Command(CommandRequest {
-            argv: self.work.command.clone(),
-            copies: self.work.copies.is_some(),
-            per_worker: self.work.work == Share::PerWorker,
-            environment,
-            directory: surroundings.cwd.clone(),
-            input: surroundings.stdin.clone(),
-            expected_exit: surroundings.expect_exit,
-            throughput: self.work.throughput.clone(),
-        }))
     }
 }

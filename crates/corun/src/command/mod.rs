@@ -16,6 +16,7 @@ mod smt_watchdog;
 mod study;
 mod topo;
 mod trace;
+mod work;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,120 @@
+//! What to run: a command with its environment, or a built-in workload.
+//!
+//! The options are those of every command that measures a program.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use corun_measure::{CommandRequest, WorkRequest};
+use regex::Regex;
+
+use crate::problem::Problem;
+use crate::values;
+
+/// The work to run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub(super) struct WorkArguments {
+    /// The command; `{workers}` in its arguments becomes the number of threads to use
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<OsString>,
+    /// Run a built-in workload instead of a command (`corun bench list` shows them)
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub(super) workload: Option<String>,
+    /// Set a parameter of the workload (repeatable; see `corun bench show NAME`)
+    #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "command")]
+    pub(super) parameters: Vec<String>,
+    /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
+    #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with = "cores")]
+    pub(super) copies: Option<Option<u32>>,
+    /// With `{workers}`: whether the command does a fixed total or a share for each worker
+    #[arg(long, value_enum, default_value_t = Share::Total, conflicts_with = "workload")]
+    pub(super) work: Share,
+    /// Start copies again until all have finished, so that no copy is timed beside an idle sibling
+    #[arg(long)]
+    pub(super) steady: bool,
+    /// Take throughput from the command's output: the last match of the expression's one group
+    #[arg(long, value_name = "REGEX", value_parser = values::one_group)]
+    #[arg(conflicts_with_all = ["steady", "workload"])]
+    pub(super) throughput: Option<Regex>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Share {
+    /// A fixed total: X = 1/T
+    Total,
+    /// A share for each worker: X = N/T
+    PerWorker,
+}
+
+/// The environment of a command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Environment")]
+pub(super) struct SurroundingArguments {
+    /// Set an environment variable (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::assignment)]
+    #[arg(conflicts_with = "workload")]
+    pub(super) env: Vec<(String, String)>,
+    /// Begin with an empty environment
+    #[arg(long, conflicts_with = "workload")]
+    pub(super) env_clear: bool,
+    /// Run in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "workload")]
+    pub(super) cwd: Option<PathBuf>,
+    /// Read standard input from FILE; every copy reads it from the start (default: empty)
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(super) stdin: Option<PathBuf>,
+    /// Give up when one run takes longer
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Accept this exit status as success
+    #[arg(long, value_name = "STATUS", default_value_t = 0, conflicts_with = "workload")]
+    #[arg(value_parser = clap::value_parser!(i32).range(0..=255))]
+    pub(super) expect_exit: i32,
+}
+
+impl WorkArguments {
+    /// What was typed, as the work that is wanted; touches nothing.
+    ///
+    /// # Errors
+    /// If neither a command nor a workload is named.
+    pub(super) fn request(
+        &self,
+        surroundings: &SurroundingArguments,
+        sample_time: Duration,
+    ) -> Result<WorkRequest, Problem> {
+        if let Some(name) = &self.workload {
+            return Ok(WorkRequest::Workload {
+                name: name.clone(),
+                parameters: self.parameters.clone(),
+                copies: self.copies.is_some(),
+                sample_time,
+                sizes_programs: false,
+            });
+        }
+        if self.command.is_empty() {
+            return Err(Problem::usage(
+                "expected a command after `--`, or `--workload NAME`, found neither",
+                "For instance: corun measure -- bash examples/regn.sh",
+            ));
+        }
+        let mut environment: Vec<(OsString, OsString)> =
+            if surroundings.env_clear { Vec::new() } else { std::env::vars_os().collect() };
+        for (name, value) in &surroundings.env {
+            environment.retain(|(known, _)| known.as_os_str() != name.as_str());
+            environment.push((name.into(), value.into()));
+        }
+        Ok(WorkRequest::Command(CommandRequest {
+            argv: self.command.clone(),
+            copies: self.copies.is_some(),
+            per_worker: self.work == Share::PerWorker,
+            environment,
+            directory: surroundings.cwd.clone(),
+            input: surroundings.stdin.clone(),
+            expected_exit: surroundings.expect_exit,
+            throughput: self.throughput.clone(),
+        }))
+    }
+}

@@ -91,7 +91,7 @@ fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
                 found.push(Comparison::throughputs(Metric::MultitaskingGain, arm, stacked));
             }
         }
-        Placement::Packed => {
+        Placement::Packed(_) | Placement::Scatter(_) => {
             if let Some(same_number) = find(&|other| {
                 matches!(other.placement, Placement::Spread(_)) && other.workers == arm.workers
             }) {

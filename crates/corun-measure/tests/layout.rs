@@ -78,7 +78,7 @@ fn two_cores_without_siblings() {
 #[test]
 fn five_cores_are_made_even_so_that_packed_compares_like_with_like() {
     let layout = Layout::new(&cores(5, 2), &request()).unwrap();
-    let packed = layout.arms.iter().find(|arm| arm.placement == Placement::Packed).unwrap();
+    let packed = layout.arms.iter().find(|arm| arm.placement == Placement::Packed(None)).unwrap();
     assert_eq!((packed.workers, packed.cores), (4, 2));
     assert_eq!(layout.cores["all"], [0, 1, 2, 3]);
 }

@@ -33,6 +33,14 @@ pub enum MappingError {
         /// The cores.
         found: usize,
     },
+    /// Fewer logical CPUs than workers that need one each.
+    #[error("expected at least {expected} logical CPUs, one a worker, found {found}")]
+    TooFewSiblings {
+        /// The workers.
+        expected: usize,
+        /// The logical CPUs.
+        found: usize,
+    },
     /// Fewer cores than one of them has siblings.
     #[error(
         "expected at least {smt_width} cores, since packed puts the workers of {smt_width} cores on one, found {found}"
@@ -70,10 +78,25 @@ impl Placement {
                 found if found > smt_width => Err(MappingError::TooNarrow { smt_width, found }),
                 siblings => Ok(on_each(cores, siblings)),
             },
-            Self::Packed if cores < smt_width => {
+            Self::Packed(None) if cores < smt_width => {
                 Err(MappingError::TooFewToPack { smt_width, found: cores })
             }
-            Self::Packed => Ok(on_each(cores / smt_width, smt_width)),
+            Self::Packed(None) => Ok(on_each(cores / smt_width, smt_width)),
+            Self::Packed(Some(workers)) | Self::Scatter(workers)
+                if workers as usize > cores * smt_width =>
+            {
+                let (expected, found) = (workers as usize, cores * smt_width);
+                Err(MappingError::TooFewSiblings { expected, found })
+            }
+            Self::Packed(Some(workers)) => {
+                Ok(on_each(cores, smt_width).into_iter().take(workers as usize).collect())
+            }
+            Self::Scatter(workers) => {
+                let dealt = |worker| Slot { core: worker % cores, sibling: worker / cores };
+                let mut slots: Vec<Slot> = (0..workers as usize).map(dealt).collect();
+                slots.sort_unstable();
+                Ok(slots)
+            }
             Self::Stacked => {
                 let queue = |core| vec![Slot { core, sibling: 0 }; stacked_workers(smt_width)];
                 Ok((0..cores).flat_map(queue).collect())
@@ -92,7 +115,10 @@ impl Placement {
             Self::Spread(Some(workers)) => workers as usize,
             Self::Full(None) | Self::Free(_) => workers.div_ceil(smt_width),
             Self::Full(Some(siblings)) => workers.div_ceil(siblings as usize),
-            Self::Packed => workers.next_multiple_of(smt_width),
+            Self::Packed(None) => workers.next_multiple_of(smt_width),
+            Self::Packed(Some(workers)) | Self::Scatter(workers) => {
+                (workers as usize).div_ceil(smt_width)
+            }
             Self::Stacked => workers.div_ceil(stacked_workers(smt_width)),
         }
     }
@@ -123,6 +149,9 @@ mod tests {
         assert_eq!(slots("full", 2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)]);
         assert_eq!(slots("full@3", 1, 4), [(0, 0), (0, 1), (0, 2)]);
         assert_eq!(slots("packed", 5, 2), [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert_eq!(slots("packed@3", 3, 2), [(0, 0), (0, 1), (1, 0)]);
+        assert_eq!(slots("scatter@2", 3, 2), [(0, 0), (1, 0)]);
+        assert_eq!(slots("scatter@4", 3, 2), [(0, 0), (0, 1), (1, 0), (2, 0)]);
         assert_eq!(slots("stacked", 2, 2), [(0, 0), (0, 0), (1, 0), (1, 0)]);
         assert_eq!(slots("stacked", 1, 1), [(0, 0), (0, 0)]);
         assert_eq!(slots("free@3", 2, 2), []);
@@ -133,7 +162,8 @@ mod tests {
             Just(Placement::Single),
             proptest::option::of(1..9_u32).prop_map(Placement::Spread),
             proptest::option::of(1..9_u32).prop_map(Placement::Full),
-            Just(Placement::Packed),
+            proptest::option::of(1..9_u32).prop_map(Placement::Packed),
+            (1..17_u32).prop_map(Placement::Scatter),
             Just(Placement::Stacked),
         ]
     }
@@ -159,7 +189,7 @@ mod tests {
         fn packed_has_the_workers_of_a_spread_on_all_siblings_of_fewer_cores(
             cores in 1..33_usize, smt_width in 1..9_usize,
         ) {
-            match Placement::Packed.slots(cores, smt_width) {
+            match Placement::Packed(None).slots(cores, smt_width) {
                 Ok(packed) => {
                     let spread = Placement::Spread(Some(packed.len() as u32));
                     prop_assert_eq!(spread.slots(cores, smt_width).unwrap().len(), packed.len());
@@ -184,7 +214,7 @@ mod tests {
             placement in prop_oneof![
                 Just(Placement::Spread(None)),
                 proptest::option::of(1..4_u32).prop_map(Placement::Full),
-                Just(Placement::Packed),
+                Just(Placement::Packed(None)),
                 Just(Placement::Stacked),
             ],
             workers in 1..40_usize, smt_width in 4..9_usize,

@@ -20,8 +20,11 @@ pub enum Placement {
     Spread(Option<u32>),
     /// S workers on each of the same cores, one per logical CPU; with a number k: k workers a core.
     Full(Option<u32>),
-    /// S * floor(C/S) workers on all logical CPUs of floor(C/S) cores.
-    Packed,
+    /// S * floor(C/S) workers on all logical CPUs of floor(C/S) cores; with a number: that many workers, on
+    /// as few cores as have logical CPUs for them.
+    Packed(Option<u32>),
+    /// That many workers dealt round the cores: one on each, then a second on each, and so on.
+    Scatter(u32),
     /// max(S, 2) workers time-sliced on one logical CPU of each core, siblings idle.
     Stacked,
     /// No pinning: the kernel places the workers; with a number: that many workers.
@@ -36,7 +39,13 @@ impl Placement {
             Self::Spread(_) => "one worker a core, siblings idle",
             Self::Full(None) => "a worker on every logical CPU of the same cores",
             Self::Full(Some(_)) => "that many workers on each of the same cores",
-            Self::Packed => "as many workers as spread, on all logical CPUs of fewer cores",
+            Self::Packed(None) => "as many workers as spread, on all logical CPUs of fewer cores",
+            Self::Packed(Some(_)) => {
+                "that many workers, on all logical CPUs of as few cores as hold them"
+            }
+            Self::Scatter(_) => {
+                "that many workers dealt round the cores: siblings when every core has one"
+            }
             Self::Stacked => "workers time-sliced on one logical CPU of each core",
             Self::Free(_) => "no pinning: the kernel places the workers",
         }
@@ -47,7 +56,8 @@ impl Placement {
             Self::Single => ("single", None),
             Self::Spread(number) => ("spread", number),
             Self::Full(number) => ("full", number),
-            Self::Packed => ("packed", None),
+            Self::Packed(number) => ("packed", number),
+            Self::Scatter(number) => ("scatter", Some(number)),
             Self::Stacked => ("stacked", None),
             Self::Free(number) => ("free", number),
         }
@@ -66,7 +76,7 @@ impl fmt::Display for Placement {
 /// A text that names no placement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found \"{0}\""
+    "expected a placement (single, spread, spread@N, full, full@K, packed, packed@N, scatter@N, stacked, free or free@N), found \"{0}\""
 )]
 pub struct UnknownPlacement(pub String);
 
@@ -89,7 +99,8 @@ impl FromStr for Placement {
             ("single", None) => Ok(Self::Single),
             ("spread", number) => Ok(Self::Spread(number)),
             ("full", number) => Ok(Self::Full(number)),
-            ("packed", None) => Ok(Self::Packed),
+            ("packed", number) => Ok(Self::Packed(number)),
+            ("scatter", Some(number)) => Ok(Self::Scatter(number)),
             ("stacked", None) => Ok(Self::Stacked),
             ("free", number) => Ok(Self::Free(number)),
             _ => Err(unknown()),
@@ -118,7 +129,7 @@ impl JsonSchema for Placement {
         schemars::json_schema!({
             "type": "string",
             "description": "Where the workers run; `@K` is K workers a core, `@N` N workers.",
-            "pattern": "^(single|packed|stacked|(spread|full|free)(@[1-9][0-9]*)?)$"
+            "pattern": "^(single|stacked|(spread|full|packed|free)(@[1-9][0-9]*)?|scatter@[1-9][0-9]*)$"
         })
     }
 }
@@ -178,16 +189,27 @@ mod tests {
 
     #[test]
     fn every_placement_survives_its_text() {
-        for text in
-            ["single", "spread", "spread@6", "full", "full@3", "packed", "stacked", "free@5"]
-        {
+        for text in [
+            "single",
+            "spread",
+            "spread@6",
+            "full",
+            "full@3",
+            "packed",
+            "packed@3",
+            "scatter@6",
+            "stacked",
+            "free@5",
+        ] {
             assert_eq!(text.parse::<Placement>().unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn a_wrong_placement_is_named_in_the_error() {
-        for text in ["", "fast", "full@0", "full@", "single@2", "full@-1", "full@k"] {
+        for text in
+            ["", "fast", "full@0", "full@", "single@2", "full@-1", "full@k", "scatter", "scatter@0"]
+        {
             let error = text.parse::<Placement>().unwrap_err();
             assert!(error.to_string().ends_with(&format!("found \"{text}\"")), "{error}");
         }

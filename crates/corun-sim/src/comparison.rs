@@ -31,7 +31,7 @@ impl Comparison {
         let metric = match (placement, against) {
             (Placement::Full(_), Placement::Spread(_)) => Metric::SmtYield,
             (Placement::Full(_), Placement::Stacked) => Metric::MultitaskingGain,
-            (Placement::Packed, Placement::Spread(_)) => Metric::CoreEquivalence,
+            (Placement::Packed(_), Placement::Spread(_)) => Metric::CoreEquivalence,
             (Placement::Single, Placement::Single) => return None,
             (_, Placement::Single) => Metric::Makespan,
             _ => return None,

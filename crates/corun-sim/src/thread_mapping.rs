@@ -142,7 +142,7 @@ mod tests {
             Err(MappingError::TooNarrow { .. })
         ));
         assert!(matches!(
-            map_threads(Placement::Packed, wanted),
+            map_threads(Placement::Packed(None), wanted),
             Err(MappingError::TooFewToPack { .. })
         ));
     }

@@ -64,7 +64,8 @@ fn name(arm: StudyArm) -> &'static str {
         Placement::Single => "single",
         Placement::Spread(_) => "spread",
         Placement::Full(_) => "full",
-        Placement::Packed => "packed",
+        Placement::Packed(_) => "packed",
+        Placement::Scatter(_) => "scatter",
         Placement::Stacked => "stacked",
         Placement::Free(_) => "free",
     }

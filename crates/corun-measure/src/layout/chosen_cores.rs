@@ -72,7 +72,7 @@ impl ChosenCores {
             all.push(Placement::Spread(Some(packed)));
         }
         all.extend((2..self.width).map(|k| Placement::Full(Some(k))));
-        all.extend([Placement::Full(None), Placement::Packed, Placement::Stacked]);
+        all.extend([Placement::Full(None), Placement::Packed(None), Placement::Stacked]);
         all
     }
 
@@ -82,7 +82,7 @@ impl ChosenCores {
         placement: Placement,
         no_siblings: &str,
     ) -> Result<Vec<u32>, String> {
-        if self.width < 2 && matches!(placement, Placement::Full(_) | Placement::Packed) {
+        if self.width < 2 && matches!(placement, Placement::Full(_) | Placement::Packed(_)) {
             return Err(no_siblings.to_owned());
         }
         let slots = placement.slots(self.cores.len(), self.width as usize);

@@ -40,8 +40,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Placement")]
 struct ArmArguments {
-    /// Measure these placements only: single, spread, spread@N, full, full@K, packed, stacked,
-    /// free, free@N
+    /// Measure these placements only: single, spread, spread@N, full, full@K, packed, packed@N,
+    /// scatter@N, stacked, free, free@N
     #[arg(long, alias = "arms", value_name = "LIST", value_delimiter = ',')]
     placement: Vec<Placement>,
     /// Use C cores (of each type); by default all that this process may use

@@ -11,7 +11,7 @@ fn a_single_cpu_leaves_what_needs_no_second_one() {
     let arms: Vec<&str> = run.arms.iter().map(|arm| arm.id.as_str()).collect();
     assert_eq!(arms, ["spread", "spread.aa", "stacked", "stacked.aa", "free", "free.aa"]);
     let refused: Vec<Placement> = run.not_possible.iter().map(|it| it.placement).collect();
-    assert_eq!(refused, [Placement::Single, Placement::Full(None), Placement::Packed]);
+    assert_eq!(refused, [Placement::Single, Placement::Full(None), Placement::Packed(None)]);
     assert!(run.not_possible.iter().all(|it| it.reason.contains(' ')), "{:?}", run.not_possible);
     assert_eq!(run.machine.allowed_cpus, 1);
 }

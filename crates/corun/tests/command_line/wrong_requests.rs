@@ -93,7 +93,7 @@ fn zero_workers_are_refused() {
     assert_eq!(reported(&["--cores=0", "--", "true"]), zero);
     insta::assert_snapshot!(reported(&["--placement=free@0", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'free@0' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"
+    error: invalid value 'free@0' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, packed@N, scatter@N, stacked, free or free@N), found "free@0"
 
     For more information, try '--help'.
     "#);
@@ -138,7 +138,7 @@ fn a_named_placement_must_be_possible() {
 fn placements_and_core_types_have_names() {
     insta::assert_snapshot!(reported(&["--placement=spread,fast", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'fast' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "fast"
+    error: invalid value 'fast' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, packed@N, scatter@N, stacked, free or free@N), found "fast"
 
     For more information, try '--help'.
     "#);

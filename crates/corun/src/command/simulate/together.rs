@@ -104,7 +104,10 @@ fn match_starts(
     let mut all: Vec<(usize, SimulationJob)> = Vec::new();
     for (at, reference) in outcomes.iter().enumerate() {
         let is_compared = |other: &&Outcome| match (other.placement, reference.placement) {
-            (Placement::Full(_) | Placement::Packed, Placement::Spread(_)) => true,
+            (
+                Placement::Full(_) | Placement::Packed(_) | Placement::Scatter(_),
+                Placement::Spread(_),
+            ) => true,
             (other, Placement::Single) => other != Placement::Single,
             _ => false,
         };

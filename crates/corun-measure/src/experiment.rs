@@ -31,6 +31,23 @@ pub struct ArmOutcome {
     pub evidence: Evidence,
 }
 
+impl ArmOutcome {
+    /// The sample of the arm with this id, run at this position of a block.
+    pub(crate) fn into_sample(self, block: u32, position: u32, arm: String) -> Sample {
+        Sample {
+            block,
+            position,
+            arm,
+            makespan_s: self.makespan.as_secs_f64(),
+            throughput: self.throughput,
+            rates: self.rates,
+            latencies: self.latencies,
+            workers: self.workers,
+            evidence: self.evidence,
+        }
+    }
+}
+
 /// Runs arms, and knows how late it is.
 pub trait Executor {
     /// Runs `arm` once, from the common start of its workers until the last one ended.
@@ -227,17 +244,7 @@ fn run_block(
         }
         observer.arm_starts(Some(block), arm, executor.elapsed());
         let outcome = executor.run(arm)?;
-        samples.push(Sample {
-            block,
-            position: position as u32,
-            arm: arm.id.clone(),
-            makespan_s: outcome.makespan.as_secs_f64(),
-            throughput: outcome.throughput,
-            rates: outcome.rates,
-            latencies: outcome.latencies,
-            workers: outcome.workers,
-            evidence: outcome.evidence,
-        });
+        samples.push(outcome.into_sample(block, position as u32, arm.id.clone()));
     }
     Ok(samples)
 }

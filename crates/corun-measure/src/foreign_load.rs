@@ -83,6 +83,11 @@ pub(crate) fn is_long(waited: f64) -> bool {
     waited > WAITED
 }
 
+/// The share of its time that a sample of this arm is known to have lost to other work.
+pub(crate) fn lost_share(sample: &Sample, arm: &Arm) -> Option<f64> {
+    taken(sample, has_cpus_of_its_own(arm)).lost
+}
+
 fn taken(sample: &Sample, cpus_of_its_own: bool) -> LostShares {
     let evidence = &sample.evidence;
     let waited = evidence.cpu_wait.filter(|_| cpus_of_its_own);

@@ -21,6 +21,7 @@ mod sentences;
 pub mod series;
 mod stopping;
 pub mod suite;
+pub mod sweep;
 
 pub use initial_state::InitialState;
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, machine_summary};

@@ -30,6 +30,7 @@ mod simulation;
 mod smt_state;
 mod study;
 mod study_catalogue;
+mod thread_sweep;
 mod trace_info;
 mod tree;
 mod upgrade;
@@ -85,6 +86,9 @@ pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, St
 pub use study_catalogue::{
     DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
     StudyDescription, StudyExperiment, StudyList,
+};
+pub use thread_sweep::{
+    Advice, Candidate, Goal, Standing, SweepDesign, ThreadAnswer, ThreadSweep, ThreadVerdict,
 };
 pub use trace_info::{
     DisassembledInstruction, HotBlock, NativeRun, TraceClosing, TraceFootprint, TraceInfo,

@@ -30,6 +30,10 @@ pub enum Metric {
     Throughput,
     /// X of an arm over X(spread).
     RelativeThroughput,
+    /// What a sweep makes as great as it can, over that of the chosen arm: above 1 is better.
+    RelativeToChosen,
+    /// Energy of the processor packages for an operation, in joules.
+    EnergyPerOperation,
     /// X(full)/X(spread), same cores; X(full@k)/X(spread) for k workers a core.
     SmtYield,
     /// Workers a core / yield: how much longer a worker takes because its siblings are busy.
@@ -83,6 +87,8 @@ impl Metric {
             Self::Makespan => "time",
             Self::Throughput => "throughput",
             Self::RelativeThroughput => "relative to spread",
+            Self::RelativeToChosen => "relative to chosen",
+            Self::EnergyPerOperation => "energy",
             Self::SmtYield => "SMT yield",
             Self::SiblingSlowdown => "sibling slowdown",
             Self::CoreEquivalence => "core equivalence",

@@ -20,6 +20,7 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod best_of_several;
 mod bootstrap;
 mod estimate;
 mod foreign_load;

@@ -1,0 +1,195 @@
+//! The answer of a sweep in one sentence.
+
+use corun_record::{Arm, Goal, Placement, Standing, ThreadAnswer, ThreadVerdict};
+use corun_stats::percent;
+
+use super::experiment::{SweepOutcome, SweepSchedule, Tried};
+use super::grid::Grid;
+use super::search::Conclusion;
+
+/// A candidate lost more than this part of its time to other work.
+const HEAVY: f64 = 0.05;
+
+/// The answer; `None` where no block was finished.
+pub(crate) fn of(
+    grid: &Grid,
+    schedule: &SweepSchedule,
+    outcome: &SweepOutcome,
+) -> Option<ThreadAnswer> {
+    let conclusion = outcome.conclusion.as_ref()?;
+    let chosen = &outcome.tried.get(conclusion.chosen)?.arm;
+    let story = Story { grid, schedule, outcome, conclusion, chosen };
+    let ids = |standing| story.of(standing).map(|tried| tried.arm.id.clone()).collect();
+    Some(ThreadAnswer {
+        verdict: conclusion.verdict,
+        sentence: story.sentence(),
+        arm: chosen.id.clone(),
+        workers: chosen.workers,
+        equal: ids(Standing::Equal),
+        undecided: ids(Standing::Undecided),
+        regret: conclusion.regret.map(f64::exp_m1).filter(|regret| regret.is_finite()),
+    })
+}
+
+struct Story<'a> {
+    grid: &'a Grid,
+    schedule: &'a SweepSchedule,
+    outcome: &'a SweepOutcome,
+    conclusion: &'a Conclusion,
+    chosen: &'a Arm,
+}
+
+impl<'a> Story<'a> {
+    fn of(&self, standing: Standing) -> impl Iterator<Item = &'a Tried> {
+        let all = self.outcome.tried.iter().zip(&self.conclusion.standings);
+        all.filter(move |(_, own)| **own == standing).map(|(tried, _)| tried)
+    }
+
+    fn sentence(&self) -> String {
+        let what = place(self.chosen, self.grid);
+        let reason = match self.conclusion.verdict {
+            ThreadVerdict::TooFewBlocks => {
+                return format!(
+                    "Too few blocks to say: in one run of each candidate, {what} did best."
+                );
+            }
+            ThreadVerdict::Best => self.best(),
+            ThreadVerdict::Equal => self.equal(),
+            ThreadVerdict::GoodEnough => self.good_enough(),
+            ThreadVerdict::Undecided => return self.undecided(&what),
+        };
+        let condition = match self.is_disturbed() {
+            true => {
+                " Other work ran on the same CPUs for most of the time: repeat it on an idle machine."
+            }
+            false => "",
+        };
+        format!("Use {what}: {reason}.{condition}")
+    }
+
+    fn best(&self) -> String {
+        let others = self.outcome.tried.iter().filter_map(|tried| {
+            let beside = tried.beside_chosen.as_ref()?;
+            Some((beside, place(&tried.arm, self.grid)))
+        });
+        match others.max_by(|(one, _), (other, _)| one.log.total_cmp(&other.log)) {
+            Some((beside, next)) => {
+                let [value, low, high] = beside.ratio();
+                let [value, low, high] = match self.schedule.goal {
+                    Goal::Throughput => [value, low, high],
+                    Goal::Latency | Goal::Energy => [1.0 / value, 1.0 / high, 1.0 / low],
+                };
+                let verb = match self.schedule.goal {
+                    Goal::Throughput => "does",
+                    Goal::Latency | Goal::Energy => "takes",
+                };
+                let amount = match self.schedule.goal {
+                    Goal::Throughput => "the work",
+                    Goal::Latency => "the time",
+                    Goal::Energy => "the energy",
+                };
+                format!(
+                    "the next best, {next}, {verb} {value:.2} times {amount} ({low:.2} to {high:.2})"
+                )
+            }
+            None if self.outcome.tried.len() == 1 => "there is nothing else to try".to_owned(),
+            None => format!("every other candidate is {}", self.worse()),
+        }
+    }
+
+    fn equal(&self) -> String {
+        let within = percent(self.schedule.practical);
+        let equal: Vec<&Arm> = self.of(Standing::Equal).map(|tried| &tried.arm).collect();
+        let workers = equal.iter().map(|arm| arm.workers).chain([self.chosen.workers]);
+        let (fewest, most) = (workers.clone().min(), workers.max());
+        match (fewest, most) {
+            (Some(fewest), Some(most)) if fewest < most => {
+                let which = if self.schedule.most_workers { "most" } else { "fewest" };
+                format!(
+                    "{fewest} to {most} workers are equal within {within}, and these are the {which}"
+                )
+            }
+            _ => {
+                let others: Vec<String> = equal.iter().map(|arm| how(arm, self.grid)).collect();
+                format!("{} is equal within {within}", others.join(" or "))
+            }
+        }
+    }
+
+    fn good_enough(&self) -> String {
+        let regret = self.conclusion.regret.map_or(0.0, f64::exp_m1);
+        format!("no other candidate is more than {} {}", percent(regret.max(0.001)), self.better())
+    }
+
+    fn undecided(&self, what: &str) -> String {
+        let others: Vec<String> = self
+            .of(Standing::Undecided)
+            .map(|tried| place(&tried.arm, self.grid))
+            .take(4)
+            .collect();
+        let bound = match self.conclusion.regret.map(f64::exp_m1) {
+            Some(regret) if regret < 1.0 => {
+                format!(", which may be up to {} {}", percent(regret), self.better())
+            }
+            _ => String::new(),
+        };
+        format!(
+            "Too few blocks to be sure: {what} did best, but cannot be told apart from {}{bound}.",
+            others.join("; ")
+        )
+    }
+
+    fn better(&self) -> &'static str {
+        match self.schedule.goal {
+            Goal::Throughput | Goal::Latency => "faster",
+            Goal::Energy => "thriftier",
+        }
+    }
+
+    fn worse(&self) -> &'static str {
+        match self.schedule.goal {
+            Goal::Throughput | Goal::Latency => "slower",
+            Goal::Energy => "less thrifty",
+        }
+    }
+
+    fn is_disturbed(&self) -> bool {
+        let samples = &self.outcome.samples;
+        let arm = |id: &str| {
+            let id = id.trim_end_matches(".aa");
+            self.outcome.tried.iter().map(|tried| &tried.arm).find(|arm| arm.id == id)
+        };
+        let lost = samples.iter().filter(|sample| {
+            let lost =
+                arm(&sample.arm).and_then(|arm| crate::foreign_load::lost_share(sample, arm));
+            lost.is_some_and(|share| share > HEAVY)
+        });
+        2 * lost.count() > samples.len()
+    }
+}
+
+/// `4 workers, one on each core`.
+pub(crate) fn place(arm: &Arm, grid: &Grid) -> String {
+    let workers = match arm.workers {
+        1 => "1 worker".to_owned(),
+        workers => format!("{workers} workers"),
+    };
+    format!("{workers}, {}", how(arm, grid))
+}
+
+/// Where the workers of an arm are, in words.
+fn how(arm: &Arm, grid: &Grid) -> String {
+    let cores = match arm.cores {
+        1 => "1 core".to_owned(),
+        cores => format!("{cores} cores"),
+    };
+    match arm.placement {
+        Placement::Free(_) => "placed by the kernel".to_owned(),
+        Placement::Spread(_) if arm.workers == 1 => "pinned to a core".to_owned(),
+        Placement::Spread(_) if arm.cores == grid.cores() => "one on each core".to_owned(),
+        Placement::Spread(_) => format!("one on each of {cores}"),
+        Placement::Full(_) => "one on each logical CPU".to_owned(),
+        Placement::Packed(_) => format!("on all siblings of {cores}"),
+        _ => format!("on each core and {} siblings", arm.workers - arm.cores),
+    }
+}

@@ -1,0 +1,32 @@
+//! What a sweep makes as great as it can, read from one sample.
+
+use corun_record::{Goal, Mode, Sample};
+
+/// The natural logarithm of what the goal is about, so that more is better; `None` where the sample does
+/// not show it.
+pub(crate) fn log_score(goal: Goal, sample: &Sample) -> Option<f64> {
+    let value = match goal {
+        Goal::Throughput => sample.throughput,
+        Goal::Latency => 1.0 / latency_s(sample),
+        Goal::Energy => 1.0 / joules_per_operation(sample)?,
+    };
+    (value.is_finite() && value > 0.0).then(|| value.ln())
+}
+
+/// The slowest p99 of what a sample timed in parts (the requests of a service), else its makespan.
+fn latency_s(sample: &Sample) -> f64 {
+    let slowest = sample.latencies.values().map(|latency| latency.p99_s).reduce(f64::max);
+    slowest.unwrap_or(sample.makespan_s)
+}
+
+/// The energy of the packages for a unit of the workload's operation, in joules.
+pub(crate) fn joules_per_operation(sample: &Sample) -> Option<f64> {
+    let operations = sample.throughput * sample.makespan_s;
+    sample.evidence.package_joules.map(|joules| joules / operations)
+}
+
+/// Whether of equally good candidates the one with the most workers is the answer: where each worker
+/// does work of its own, as many as run without slowing down each other are wanted.
+pub(crate) fn wants_most_workers(goal: Goal, mode: Mode) -> bool {
+    goal == Goal::Latency && mode != Mode::WorkersTotal
+}

@@ -1,0 +1,256 @@
+//! A sweep from request to document: resolve what to run, lay the grid out, search, and say what follows.
+
+use std::time::{Duration, SystemTime};
+
+use corun_machine::Machine;
+use corun_record::{
+    Candidate, Caveat, Goal, Metric, Observation, PlannedAnalysis, Record, Source, Standing,
+    SweepDesign, ThreadSweep, Workload,
+};
+
+use super::advice::{self, Surroundings};
+use super::answer;
+use super::experiment::{CONFIDENCE, SweepObserver, SweepOutcome, SweepSchedule, Tried, run_sweep};
+use super::grid::{Family, Grid, Point};
+use super::objective::{joules_per_operation, wants_most_workers};
+use super::search::ANALYSES;
+use crate::analysis::on_ratio_scale;
+use crate::cores::{usable_cores, why_no_siblings};
+use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
+use crate::experiment::Executor;
+use crate::initial_state::InitialState;
+use crate::layout::LayoutError;
+use crate::measurement::{MeasureError, machine_summary};
+use crate::request::Request;
+
+/// What is wanted of a sweep.
+#[derive(Debug, Clone)]
+pub struct SweepRequest {
+    /// What to run; its placements and blocks are not used.
+    pub run: Request,
+    /// What the best candidate is best at.
+    pub goal: Goal,
+    /// CPU time that a quota allows in a second, in CPUs, and a sentence on each limit of the CPUs.
+    pub quota: Option<f64>,
+    /// What limits the CPUs, a sentence each.
+    pub limits: Vec<String>,
+    /// What is around the program, for lines that put the answer into effect.
+    pub surroundings: Surroundings,
+}
+
+/// Everything that is ready for a sweep.
+pub struct ThreadSearch<'a> {
+    request: &'a SweepRequest,
+    machine: &'a Machine,
+    grid: Grid,
+    workload: Workload,
+    executor: LocalExecutor,
+    /// How long a run of a built-in kernel should take, and its fewest operations.
+    sample_time: Option<(Duration, u64)>,
+    caveats: Vec<Caveat>,
+    unknown: Vec<String>,
+    started: SystemTime,
+}
+
+impl<'a> ThreadSearch<'a> {
+    /// Resolves the request on this machine; nothing is run yet.
+    ///
+    /// # Errors
+    /// If the request has no meaning, or there is no CPU to use.
+    pub fn prepare(
+        request: &'a SweepRequest,
+        machine: &'a Machine,
+        interrupt: Interrupt,
+    ) -> Result<Self, MeasureError> {
+        let started = SystemTime::now();
+        let initial_state = InitialState::observe();
+        let resolved = request.run.resolve()?;
+        let mut cores = initial_state.idlest_first(usable_cores(machine));
+        if let Some(wanted) = &request.run.core_type {
+            cores.retain(|core| core.core_type.as_ref() == Some(wanted));
+        }
+        if let Some(most) = request.run.cores {
+            cores.truncate(most as usize);
+        }
+        if cores.is_empty() {
+            return Err(LayoutError::NoCpu.into());
+        }
+        let unknown = unknown(machine, &cores);
+        let executor = LocalExecutor::new(resolved.work, cores.clone(), interrupt, None)?;
+        let grid = Grid::new(cores);
+        Ok(Self {
+            request,
+            machine,
+            workload: resolved.description,
+            executor,
+            sample_time: resolved.sample_time.map(|time| (time, resolved.least_operations)),
+            caveats: initial_state.caveats(),
+            unknown,
+            grid,
+            started,
+        })
+    }
+
+    /// Sweeps. A failure after the first block comes beside what was finished before it.
+    ///
+    /// # Errors
+    /// If no candidate runs to its end, or the user interrupts before the first block is finished.
+    pub fn run(
+        mut self,
+        observer: &mut dyn SweepObserver,
+    ) -> Result<(Record<ThreadSweep>, Option<ExecutionError>), MeasureError> {
+        if let Some((time, least)) = self.sample_time {
+            let arm = self.grid.arm(Point { family: Family::Dealt, workers: self.grid.cores() });
+            calibrate(&mut self.executor, &arm, time.as_secs_f64(), least)?;
+        }
+        self.workload.operations = self.executor.operations();
+        let run = &self.request.run;
+        let schedule = SweepSchedule {
+            goal: self.request.goal,
+            most_workers: wants_most_workers(self.request.goal, self.workload.mode),
+            practical: run.practical,
+            quota: self.request.quota.map(|quota| quota.ceil() as u32),
+            seed: run.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started)),
+            warmup: run.warmup,
+            max_time: run.max_time,
+        };
+        let outcome = run_sweep(&self.grid, &schedule, &mut self.executor, observer)?;
+        Ok(self.document(&schedule, outcome))
+    }
+
+    fn document(
+        self,
+        schedule: &SweepSchedule,
+        mut outcome: SweepOutcome,
+    ) -> (Record<ThreadSweep>, Option<ExecutionError>) {
+        let failure = outcome.failure.take();
+        let answer = answer::of(&self.grid, schedule, &outcome);
+        let chosen = answer.as_ref().and_then(|answer| {
+            outcome.tried.iter().map(|tried| &tried.arm).find(|arm| arm.id == answer.arm)
+        });
+        let advice = chosen
+            .map(|arm| advice::lines(arm, &self.grid, &self.workload, &self.request.surroundings))
+            .unwrap_or_default();
+        let elapsed_s = self.executor.elapsed().as_secs_f64();
+        let sweep = ThreadSweep {
+            goal: schedule.goal,
+            limits: self.request.limits.clone(),
+            unknown: self.unknown,
+            observations: observations(&outcome, chosen.map(|arm| arm.id.as_str()), &self.workload),
+            advice,
+            candidates: candidates(&outcome),
+            design: SweepDesign {
+                seed: schedule.seed,
+                blocks: outcome.blocks,
+                runs: outcome.samples.len() as u32,
+                full_grid: self.grid.points().count() as u32,
+                warmup: schedule.warmup,
+                confidence: CONFIDENCE,
+                practical: schedule.practical,
+                interim_analyses: interim_analyses(outcome.tried.len()),
+                max_time_s: schedule.max_time.as_secs_f64(),
+            },
+            answer,
+            workload: self.workload,
+            samples: outcome.samples,
+        };
+        let started = humantime::format_rfc3339_seconds(self.started).to_string();
+        let record = Record {
+            machine: Some(machine_summary(self.machine)),
+            ending: outcome.ending,
+            caveats: self.caveats,
+            ..Record::new(started, elapsed_s, sweep)
+        };
+        (record, failure)
+    }
+}
+
+fn interim_analyses(candidates: usize) -> Vec<PlannedAnalysis> {
+    let shared = corun_stats::best_of_several::SharedLevel {
+        confidence: CONFIDENCE,
+        analyses: ANALYSES.len() as u32,
+    };
+    let level = shared.of_one(candidates);
+    ANALYSES.into_iter().map(|blocks| PlannedAnalysis { blocks, level }).collect()
+}
+
+/// In table order: by placement, then by workers.
+fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
+    let standings = outcome.conclusion.as_ref().map(|conclusion| &conclusion.standings);
+    let standing = |index: usize| standings.and_then(|all| all.get(index)).copied();
+    let candidate = |(index, tried): (usize, &Tried)| Candidate {
+        arm: tried.arm.clone(),
+        blocks: tried.blocks,
+        standing: standing(index).unwrap_or(Standing::Undecided),
+        failure: tried.failure.clone(),
+    };
+    let mut candidates: Vec<Candidate> = outcome.tried.iter().enumerate().map(candidate).collect();
+    let is_free = |candidate: &Candidate| candidate.arm.cpus.is_empty();
+    candidates.sort_by_key(|it| (is_free(it), it.arm.workers, it.arm.placement));
+    candidates
+}
+
+/// What each candidate did: its throughput and time, its energy, and its score beside the chosen one's.
+fn observations(
+    outcome: &SweepOutcome,
+    chosen: Option<&str>,
+    workload: &Workload,
+) -> Vec<Observation> {
+    let rate = format!("{}/s", workload.operation);
+    let energy = format!("J/{}", workload.operation.trim_end_matches('s'));
+    let mut seen = Vec::new();
+    for tried in &outcome.tried {
+        let twin = format!("{}.aa", tried.arm.id);
+        let own = || outcome.samples.iter().filter(|it| it.arm == tried.arm.id || it.arm == twin);
+        let logs = |value: &dyn Fn(&corun_record::Sample) -> Option<f64>| -> Option<Vec<f64>> {
+            own().map(|sample| value(sample).map(f64::ln)).collect()
+        };
+        let mut observe = |metric, unit: &str, against: Option<&str>, estimate| {
+            seen.push(Observation {
+                metric,
+                arm: tried.arm.id.clone(),
+                against: against.map(str::to_owned),
+                of: None,
+                unit: unit.to_owned(),
+                estimate,
+                bootstrap: None,
+                source: Source::Measured,
+            });
+        };
+        let of_samples: [(Metric, &str, Option<Vec<f64>>); 3] = [
+            (Metric::Throughput, &rate, logs(&|sample| Some(sample.throughput))),
+            (Metric::Makespan, "s", logs(&|sample| Some(sample.makespan_s))),
+            (Metric::EnergyPerOperation, &energy, logs(&joules_per_operation)),
+        ];
+        for (metric, unit, logs) in of_samples {
+            if let Some(estimate) = logs.and_then(|logs| corun_stats::paired(&logs, 0.95)) {
+                observe(metric, unit, None, on_ratio_scale(&estimate));
+            }
+        }
+        if let Some(beside) = &tried.beside_chosen {
+            observe(Metric::RelativeToChosen, "1", chosen, on_ratio_scale(beside));
+        }
+    }
+    seen.retain(|it| it.estimate.low.is_finite() && it.estimate.high.is_finite());
+    seen
+}
+
+/// What this machine does not show.
+fn unknown(machine: &Machine, cores: &[crate::cores::Core]) -> Vec<String> {
+    let mut unknown = Vec::new();
+    if cores.iter().all(|core| core.cpus.len() < 2) {
+        let why = why_no_siblings(machine, cores);
+        let why = why.split_once(", and ").map_or(why.as_str(), |(_, why)| why);
+        unknown.push(format!(
+            "What a second worker on a core would do, since {why}. `corun predict` says it for a core model."
+        ));
+    }
+    if machine.hypervisor.is_some() {
+        unknown.push(
+            "Whether two of these logical CPUs share a core of the host: this is a virtual machine. \
+             `corun topo --probe` tests it."
+                .to_owned(),
+        );
+    }
+    unknown
+}

@@ -16,6 +16,7 @@ pub mod evidence;
 mod files;
 mod finding;
 mod hypervisor;
+mod limits;
 mod machine;
 mod memory_policy;
 mod out_of_memory;
@@ -32,6 +33,7 @@ pub use drawing::{draw, draw_svg};
 pub use error::MachineError;
 pub use files::{FileError, RootFiles, SystemFiles};
 pub use finding::{Finding, FindingKind};
+pub use limits::{CpuLimit, CpuLimits};
 pub use machine::{
     AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, LogicalCpu, Machine,
     NumaNode, Package,

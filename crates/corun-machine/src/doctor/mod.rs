@@ -5,6 +5,7 @@
 
 mod check;
 mod control_groups;
+mod cpu_quota;
 mod drawing;
 mod interrupts;
 mod registry;
@@ -15,6 +16,7 @@ mod tasks;
 mod watch;
 mod words;
 
+pub(crate) use cpu_quota::cpu_quota;
 pub use drawing::draw;
 pub use report::{Advice, Diagnosis, Evidence, Report, Severity};
 pub use smt_vulnerabilities::{Exposure, SmtVulnerability};

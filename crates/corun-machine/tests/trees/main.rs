@@ -7,4 +7,5 @@ mod cpu_control;
 mod damage;
 mod drawing;
 mod evidence;
+mod limits;
 mod topology;

@@ -6,6 +6,7 @@
 
 mod affinity;
 mod boot_line;
+mod capture;
 mod control_groups;
 mod cpu_set;
 pub mod descendants;
@@ -22,11 +23,14 @@ mod memory_policy;
 mod out_of_memory;
 pub mod probe;
 mod reading;
+pub mod sharing;
 mod signature;
 mod smt;
 pub mod switch;
+mod tasks;
 
 pub use affinity::Affinity;
+pub use capture::{Capture, CaptureError, Names};
 pub use control_groups::{CpuControl, cpu_control};
 pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};
 pub use drawing::{draw, draw_svg};
@@ -35,7 +39,7 @@ pub use files::{FileError, RootFiles, SystemFiles};
 pub use finding::{Finding, FindingKind};
 pub use limits::{CpuLimit, CpuLimits};
 pub use machine::{
-    AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, LogicalCpu, Machine,
+    AllowedBy, Cache, CacheType, Clock, Cluster, Core, CoreType, Cpuset, Die, LogicalCpu, Machine,
     NumaNode, Package,
 };
 pub use memory_policy::MemoryPolicy;

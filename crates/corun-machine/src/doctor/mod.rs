@@ -12,9 +12,8 @@ mod registry;
 mod report;
 mod smt_vulnerabilities;
 mod system;
-mod tasks;
 mod watch;
-mod words;
+pub(crate) mod words;
 
 pub(crate) use cpu_quota::cpu_quota;
 pub use drawing::draw;

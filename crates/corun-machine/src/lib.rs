@@ -21,6 +21,7 @@ mod limits;
 mod machine;
 mod memory_policy;
 mod out_of_memory;
+mod overview;
 pub mod probe;
 mod reading;
 pub mod sharing;
@@ -44,5 +45,6 @@ pub use machine::{
 };
 pub use memory_policy::MemoryPolicy;
 pub use out_of_memory::{count_memory_deaths, memory_death};
+pub use overview::overview;
 pub use signature::Signature;
 pub use smt::{Smt, SmtControl};

@@ -41,7 +41,7 @@ const MIN_FILES: u64 = 32;
 
 impl MachineError {
     /// Why no CPU is found below a root.
-    pub(crate) fn none_below(root: &Path) -> Self {
+    pub fn none_below(root: &Path) -> Self {
         match getrlimit(Resource::Nofile).current {
             Some(limit) if limit < MIN_FILES => Self::NoDescriptors { limit },
             _ => Self::NoCpus { root: root.to_owned() },

@@ -6,6 +6,7 @@
 
 mod affinity;
 mod boot_line;
+mod capture;
 mod control_groups;
 mod cpu_set;
 pub mod descendants;
@@ -16,27 +17,34 @@ pub mod evidence;
 mod files;
 mod finding;
 mod hypervisor;
+mod limits;
 mod machine;
 mod memory_policy;
 mod out_of_memory;
+mod overview;
 pub mod probe;
 mod reading;
+pub mod sharing;
 mod signature;
 mod smt;
 pub mod switch;
+mod tasks;
 
 pub use affinity::Affinity;
+pub use capture::{Capture, CaptureError, Names};
 pub use control_groups::{CpuControl, cpu_control};
 pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};
 pub use drawing::{draw, draw_svg};
 pub use error::MachineError;
 pub use files::{FileError, RootFiles, SystemFiles};
 pub use finding::{Finding, FindingKind};
+pub use limits::{CpuLimit, CpuLimits};
 pub use machine::{
-    AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, LogicalCpu, Machine,
+    AllowedBy, Cache, CacheType, Clock, Cluster, Core, CoreType, Cpuset, Die, LogicalCpu, Machine,
     NumaNode, Package,
 };
 pub use memory_policy::MemoryPolicy;
 pub use out_of_memory::{count_memory_deaths, memory_death};
+pub use overview::overview;
 pub use signature::Signature;
 pub use smt::{Smt, SmtControl};

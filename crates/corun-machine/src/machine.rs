@@ -36,6 +36,9 @@ pub struct Machine {
     pub numa_nodes: Vec<NumaNode>,
     /// L1 to L4 caches, by level, type and lowest CPU.
     pub caches: Vec<Cache>,
+    /// The clocks of the online CPUs, those that are alike together; none where the kernel does not report them.
+    #[serde(default)]
+    pub clocks: Vec<Clock>,
     /// What restricts this process.
     pub allowed_by: AllowedBy,
     /// What is odd or contradictory.
@@ -174,6 +177,23 @@ pub enum CacheType {
     Instruction,
     /// Both.
     Unified,
+}
+
+/// The clock of CPUs that have the same limits and the same governor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Clock {
+    /// The CPUs.
+    pub cpus: CpuSet,
+    /// The lowest clock that the hardware has, in kHz.
+    pub min_khz: Option<u32>,
+    /// The nominal clock, without turbo, in kHz.
+    pub base_khz: Option<u32>,
+    /// The highest clock that the hardware has, turbo included, in kHz.
+    pub max_khz: Option<u32>,
+    /// Who chooses the clock now.
+    pub governor: Option<String>,
+    /// The kernel's driver that sets it.
+    pub driver: Option<String>,
 }
 
 /// What restricts this process to some CPUs.

@@ -8,6 +8,7 @@ mod command;
 mod consent;
 mod core_model;
 mod exports;
+mod first_steps;
 mod foreground;
 mod interruption;
 mod parse;
@@ -28,12 +29,12 @@ use command::Command;
 /// Measures what sharing a core (SMT, hyper-threading) does to a program.
 #[derive(Debug, Parser)]
 #[command(version = version::SHORT, long_version = version::long())]
-#[command(about, max_term_width = 100, arg_required_else_help = true)]
+#[command(about, max_term_width = 100)]
 // Not the name that the file may have been given.
 #[command(bin_name = "corun")]
 struct CommandLine {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 fn main() -> ExitCode {
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         Ok(line) => line,
         Err(exit) => return exit,
     };
-    match line.command.run() {
+    match line.command.map_or_else(first_steps::run, Command::run) {
         Ok(exit) => exit,
         Err(problem) => problem.report(),
     }

@@ -5,16 +5,17 @@
 
 mod check;
 mod control_groups;
+mod cpu_quota;
 mod drawing;
 mod interrupts;
 mod registry;
 mod report;
 mod smt_vulnerabilities;
 mod system;
-mod tasks;
 mod watch;
-mod words;
+pub(crate) mod words;
 
+pub(crate) use cpu_quota::cpu_quota;
 pub use drawing::draw;
 pub use report::{Advice, Diagnosis, Evidence, Report, Severity};
 pub use smt_vulnerabilities::{Exposure, SmtVulnerability};

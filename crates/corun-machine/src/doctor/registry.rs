@@ -17,7 +17,7 @@ mod load;
 mod memory_pressure;
 mod mitigations;
 mod numa_balancing;
-mod quota;
+pub(super) mod quota;
 mod smt;
 mod steal;
 mod thermal;

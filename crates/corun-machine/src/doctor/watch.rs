@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::interrupts::Interrupts;
 use super::system::CPUS;
-use super::tasks::{TaskTime, Tasks};
 use crate::evidence::{CpuTime, CpuTimes};
+use crate::tasks::{TaskTime, Tasks};
 use crate::{Machine, SystemFiles};
 
 /// Lets time pass; a test lets something else happen instead.

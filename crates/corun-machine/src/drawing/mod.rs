@@ -10,6 +10,7 @@ mod shown;
 mod summary;
 mod svg;
 
+pub(crate) use summary::size;
 pub use svg::draw_svg;
 
 use std::fmt::Write as _;

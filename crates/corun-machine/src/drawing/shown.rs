@@ -24,6 +24,7 @@ pub(super) fn shown(machine: &Machine) -> Machine {
         clusters: _,
         numa_nodes: _,
         caches: _,
+        clocks,
         allowed_by,
         findings,
     } = &mut shown;
@@ -41,6 +42,9 @@ pub(super) fn shown(machine: &Machine) -> Machine {
         .chain(logical_cpus.iter_mut().filter_map(|cpu| cpu.core_type.as_mut()))
         .chain(cores.iter_mut().filter_map(|core| core.core_type.as_mut()))
         .chain(core_types.iter_mut().map(|one| &mut one.name))
+        .chain(
+            clocks.iter_mut().flat_map(|clock| clock.governor.iter_mut().chain(&mut clock.driver)),
+        )
         .chain(of_findings);
     for text in texts {
         *text = on_one_line(text);

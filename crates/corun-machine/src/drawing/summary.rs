@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::{CacheType, CpuSet, FindingKind, Machine};
+use crate::doctor::words::ghz;
+use crate::{CacheType, Clock, CpuSet, FindingKind, Machine};
 
 use super::Palette;
 use super::grid::Mark;
@@ -55,7 +56,7 @@ pub(super) fn legend(text: &mut String, marks: &[Mark]) {
     }
 }
 
-/// CPUs without a known core, nodes without CPUs, caches, findings.
+/// CPUs without a known core, NUMA nodes, caches, clocks, findings.
 pub(super) fn tail(text: &mut String, machine: &Machine, width: usize) {
     for (online, word) in [(true, "Online"), (false, "Offline")] {
         let homeless = machine.logical_cpus.iter().filter(|cpu| cpu.core.is_none());
@@ -66,19 +67,57 @@ pub(super) fn tail(text: &mut String, machine: &Machine, width: usize) {
             let _ = writeln!(text, "\n{word}, core not known: CPU{plural} {homeless}");
         }
     }
-    let distant = machine.numa_nodes.iter().filter(|node| node.cpus.is_empty());
-    let distant: Vec<String> =
-        distant.map(|node| format!("{} ({})", node.id, size(node.memory_bytes))).collect();
-    if !distant.is_empty() {
-        let _ = writeln!(text, "\nNUMA nodes without CPUs: {}", distant.join(", "));
-    }
+    nodes(text, machine);
     caches(text, machine);
+    clocks(text, machine);
     // Cores that are not known have been named above.
     let odd = machine.findings.iter().filter(|one| one.kind != FindingKind::UnknownCore);
     let odd: Vec<&str> = odd.map(|finding| finding.sentence.as_str()).collect();
     if !odd.is_empty() {
         text.push_str("\nOdd:\n");
         odd.into_iter().for_each(|sentence| wrap(text, sentence, width));
+    }
+}
+
+/// A line for each NUMA node: its memory and its CPUs. One node of which nothing is known says nothing.
+fn nodes(text: &mut String, machine: &Machine) {
+    if machine.numa_nodes.len() < 2
+        && machine.numa_nodes.iter().all(|node| node.memory_bytes.is_none())
+    {
+        return;
+    }
+    text.push_str("\nNUMA nodes\n");
+    for node in &machine.numa_nodes {
+        let cpus = match node.cpus.len() {
+            0 => "no CPUs".to_owned(),
+            number => format!("CPU{} {}", plural(number), node.cpus),
+        };
+        let allowed = if node.allowed { "" } else { ", memory not allowed" };
+        let _ =
+            writeln!(text, "  {:<14} {:>14}  {cpus}{allowed}", node.id, size(node.memory_bytes));
+    }
+}
+
+/// A line for each clock: its limits and who chooses between them.
+fn clocks(text: &mut String, machine: &Machine) {
+    if !machine.clocks.is_empty() {
+        text.push_str("\nClocks\n");
+    }
+    for clock in &machine.clocks {
+        let Clock { cpus, min_khz, base_khz, max_khz, governor, driver } = clock;
+        let ghz = |khz: u32| ghz(u64::from(khz));
+        let range = match (min_khz, max_khz) {
+            (Some(min), Some(max)) if min == max => Some(ghz(*max)),
+            (Some(min), Some(max)) => Some(format!("{} to {}", ghz(*min), ghz(*max))),
+            (None, Some(max)) => Some(format!("up to {}", ghz(*max))),
+            (Some(min), None) => Some(format!("from {}", ghz(*min))),
+            (None, None) => None,
+        };
+        let base = base_khz.map(|khz| format!("base {}", ghz(khz)));
+        let governor = governor.as_ref().map(|governor| format!("governor {governor}"));
+        let driver = driver.as_ref().map(|driver| format!("driver {driver}"));
+        let details: Vec<String> = [range, base, governor, driver].into_iter().flatten().collect();
+        let _ = writeln!(text, "  CPU{} {cpus}: {}", plural(cpus.len()), details.join(", "));
     }
 }
 
@@ -119,7 +158,7 @@ pub(super) fn cache_name(level: u32, cache_type: CacheType) -> String {
 }
 
 /// A number of bytes in the largest binary unit that divides it well.
-pub(super) fn size(bytes: Option<u64>) -> String {
+pub(crate) fn size(bytes: Option<u64>) -> String {
     let Some(bytes) = bytes else { return "of unknown size".to_owned() };
     let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let Some((unit, factor)) = units.iter().find(|(_, factor)| bytes >= *factor) else {

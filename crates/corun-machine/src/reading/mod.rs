@@ -5,6 +5,7 @@
 mod allowed;
 mod arm_parts;
 mod caches;
+mod clocks;
 mod core_types;
 mod cores;
 mod cpus;
@@ -45,6 +46,7 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
     let siblings_of =
         |id| core_of.get(&id).map_or_else(|| CpuSet::from([id]), |core| core.cpus.clone());
     let caches = caches::read(&mut source, &known.online, siblings_of);
+    let clocks = clocks::read(&mut source, &known.online);
     let describe = |id| {
         let core = core_of.get(&id);
         let online = known.online.contains(id);
@@ -78,6 +80,7 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
         core_types,
         numa_nodes,
         caches,
+        clocks,
         allowed_by,
         findings: source.findings.into_vec(),
     })

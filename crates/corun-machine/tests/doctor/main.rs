@@ -15,4 +15,5 @@ mod kernel;
 mod live;
 mod odd_texts;
 mod other_work;
+mod overview;
 mod vulnerabilities;

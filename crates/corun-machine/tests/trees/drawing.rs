@@ -103,7 +103,10 @@ fn four_siblings_in_two_packages_with_memory_only_nodes() {
       │ 91 │ 95 │
       └────┴────┘
 
-    NUMA nodes without CPUs: 255 (1.5 GiB)
+    NUMA nodes
+      0              of unknown size  CPUs 0-7
+      8              of unknown size  CPUs 88-95
+      255                   1.5 GiB  no CPUs
 
     Caches
       L1 data            4 × 32 KiB  8 ways, 64-byte lines, shared by 4 CPUs

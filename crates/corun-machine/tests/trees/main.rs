@@ -2,9 +2,12 @@
 
 mod allowed;
 mod builder;
+mod capture;
 mod contradictions;
 mod cpu_control;
 mod damage;
 mod drawing;
 mod evidence;
+mod limits;
+mod sharing;
 mod topology;

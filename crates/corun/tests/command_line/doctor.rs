@@ -1,4 +1,4 @@
-//! `corun doctor`: a report for people, JSON for programs, no failure because of what it finds.
+//! `corun doctor`: a report for people, JSON for programs, no failure because of what it finds unless asked for.
 
 use corun_machine::doctor::{Report, Severity};
 use corun_record::Record;
@@ -76,4 +76,34 @@ fn what_cannot_be_asked_is_refused() {
     ");
     assert!(reported(&["--watch", "0s"]).starts_with("exit 2"));
     assert!(reported(&["--json", "missing/report.json"]).starts_with("exit 1"));
+}
+
+#[test]
+fn findings_fail_it_from_the_severity_on_that_is_named() {
+    let scratch = captured();
+    let root = scratch.path().display().to_string();
+    let outcome = |severity: &str| {
+        Outcome::of(&mut corun(["doctor", "--root", &root, "--fail-on", severity]))
+    };
+    let spoils = outcome("spoils");
+    assert_eq!(spoils.exit, Some(1), "{}", spoils.errors);
+    assert!(!spoils.output.is_empty(), "the report comes all the same");
+    insta::assert_snapshot!(spoils.errors, @"");
+    let unknown = outcome("unknown");
+    assert_eq!(unknown.exit, Some(1));
+    assert!(unknown.errors.contains("load (unknown)"), "{}", unknown.errors);
+    assert_eq!(outcome("note").exit, Some(2));
+}
+
+#[test]
+fn a_machine_without_such_findings_does_not_fail_it() {
+    let scratch = captured();
+    let cpus = scratch.file("sys/devices/system/cpu");
+    for cpu in ["cpu0", "cpu1"] {
+        std::fs::write(cpus.join(cpu).join("topology/core_cpus_list"), "0-1\n").unwrap();
+    }
+    std::fs::write(cpus.join("smt/control"), "on\n").unwrap();
+    let root = scratch.path().display().to_string();
+    let outcome = Outcome::of(&mut corun(["doctor", "--root", &root, "--fail-on=spoils"]));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{}", outcome.output);
 }

@@ -11,6 +11,7 @@ mod doctor;
 mod documents;
 mod exports;
 mod failing_commands;
+mod first_steps;
 mod full_disk;
 mod hostile;
 mod interruption;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use corun_machine::doctor::Report;
 use corun_machine::probe::Topology;
+use corun_machine::sharing::CpuSharing;
 use corun_machine::switch::SmtStatus;
 use corun_record::{
     Audit, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document, FormCalibration,
@@ -40,6 +41,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<StudyDescription>(),
         schema_of::<SchedulingList>(),
         schema_of::<Topology>(),
+        schema_of::<CpuSharing>(),
         schema_of::<Report>(),
         schema_of::<SmtStatus>(),
         schema_of::<TraceInfo>(),

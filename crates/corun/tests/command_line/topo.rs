@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use corun_machine::probe::Topology;
+use corun_machine::sharing::CpuSharing;
+use corun_record::Record;
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
@@ -176,6 +178,67 @@ fn one_cpu_has_nothing_to_compare() {
     corun: expected two logical CPUs or more that this process may use, found 1
       Allow this process more CPUs (taskset, cpuset), or leave --probe out.
     ");
+}
+
+#[test]
+fn a_captured_machine_gives_the_same_json() {
+    let scratch = Scratch::new();
+    let root = scratch.file("captured").display().to_string();
+    let outcome = Outcome::of(&mut corun(["topo", "--capture", &root]));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    assert!(outcome.output.contains(&format!("corun topo --root {root}")), "{}", outcome.output);
+    let (here, there) = (json(&["topo", "--json=-"]), json(&["topo", "--json=-", "--root", &root]));
+    for (field, value) in here.as_object().expect("an object") {
+        // The head has what only the running kernel says.
+        let is_of_the_head = ["started", "elapsed_s", "machine"].contains(&field.as_str());
+        assert!(is_of_the_head || there[field] == *value, "{field}");
+    }
+    let again = Outcome::of(&mut corun(["topo", "--capture", &root]));
+    assert_eq!(again.exit, Some(1), "{}", again.errors);
+    let anonymous = scratch.file("anonymous").display().to_string();
+    let outcome = Outcome::of(&mut corun(["topo", "--anonymous", "--capture", &anonymous]));
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert_eq!(json(&["topo", "--json=-", "--root", &anonymous])["cores"], here["cores"]);
+}
+
+#[test]
+fn whose_cpus_these_are_is_asked_of_a_set_and_of_a_process() {
+    let sharing = |arguments: &[&str]| -> Record<CpuSharing> {
+        let all = ["topo", "--watch=10ms", "--json=-"];
+        let outcome = Outcome::of(corun(all).args(arguments));
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{arguments:?}");
+        fitting(&outcome.output)
+    };
+    let process = sharing(&["--pid", &std::process::id().to_string()]);
+    let first = process.body.cpus.first().expect("a CPU").to_string();
+    let set = sharing(&["--cpus", &first]);
+    assert_eq!(set.body.cpus.to_string(), first);
+    assert!(set.body.others.is_some(), "a live machine is watched");
+    let text = Outcome::of(&mut corun(["topo", "--watch=10ms", "--cpus", &first])).unwrapped();
+    assert!(text.starts_with(&format!("CPU {first} is ")) || text.starts_with("All 1 "), "{text}");
+}
+
+#[test]
+fn whose_cpus_is_one_question_about_cpus_that_exist() {
+    let refused = |arguments: &[&str]| {
+        let outcome = Outcome::of(corun(["topo"]).args(arguments));
+        (outcome.exit, outcome.errors)
+    };
+    let (exit, errors) = refused(&["--cpus=65000"]);
+    assert_eq!(exit, Some(2), "{errors}");
+    assert!(errors.contains("expected CPUs of this machine"), "{errors}");
+    let (exit, errors) = refused(&["--cgroup=/no/such/group"]);
+    assert_eq!(exit, Some(1), "{errors}");
+    for wrong in [
+        ["--cpus=0", "--pid=1"].as_slice(),
+        &["--cpus=x"],
+        &["--cpus=0", "--probe"],
+        &["--watch=1s"],
+        &["--anonymous"],
+        &["--capture=/tmp/x", "--json=-"],
+    ] {
+        assert_eq!(refused(wrong).0, Some(2), "{wrong:?}");
+    }
 }
 
 /// `None`, after recording the skip, where there is one CPU only.

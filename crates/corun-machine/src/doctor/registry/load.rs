@@ -3,8 +3,8 @@
 use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::{Evidence, Severity};
 use crate::doctor::system::System;
-use crate::doctor::tasks::TaskTime;
 use crate::doctor::watch::Watch;
+use crate::tasks::TaskTime;
 use corun_stats::percent;
 
 pub(super) const CHECK: Check = Check {

@@ -14,9 +14,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// A limit: so much CPU time a period, as a number of CPUs.
-struct Limit {
-    cpus: f64,
-    folder: String,
+pub(in crate::doctor) struct Limit {
+    pub(in crate::doctor) cpus: f64,
+    pub(in crate::doctor) folder: String,
     evidence: Vec<Evidence>,
     lift: String,
 }
@@ -25,22 +25,12 @@ struct Limit {
 type LimitOf = fn(&mut System<'_>, &str) -> Result<Option<Limit>, CheckUnavailable>;
 
 fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
-    let (folders, limit): (_, LimitOf) = match control_groups::find(system, "cpu")? {
-        Groups::One(folders) => (folders, version_one),
-        Groups::Two(folders) => (folders, version_two),
-        Groups::None => return Ok(Answer::fine("No control group limits CPU time.")),
-    };
-    let mut tightest: Option<Limit> = None;
-    for folder in &folders {
-        let found = limit(system, folder)?;
-        let tighter = |found: &Limit| tightest.as_ref().is_none_or(|limit| found.cpus < limit.cpus);
-        if let Some(found) = found.filter(tighter) {
-            tightest = Some(found);
-        }
-    }
-    let Some(Limit { cpus, folder, evidence, lift }) = tightest else {
-        let sentence = format!("No control group from /{} upwards limits CPU time.", folders[0]);
-        return Ok(Answer::fine(sentence));
+    let Tightest { own_folder, limit } = tightest(system)?;
+    let Some(Limit { cpus, folder, evidence, lift }) = limit else {
+        return Ok(Answer::fine(match own_folder {
+            Some(own) => format!("No control group from /{own} upwards limits CPU time."),
+            None => "No control group limits CPU time.".to_owned(),
+        }));
     };
     let allowed = system.cpus().len();
     let sentence = format!(
@@ -54,6 +44,31 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
         "Lift the quota while measuring: start the container or the service without one, or",
         [lift],
     ))
+}
+
+/// The tightest limit on the way from this process's group to the root.
+pub(in crate::doctor) struct Tightest {
+    /// The folder of its own group; `None` where no control group has the CPU controller.
+    own_folder: Option<String>,
+    pub(in crate::doctor) limit: Option<Limit>,
+}
+
+/// Finds the limit that holds for this process: a group cannot use more than any group above it.
+pub(in crate::doctor) fn tightest(system: &mut System<'_>) -> Result<Tightest, CheckUnavailable> {
+    let (folders, limit_of): (_, LimitOf) = match control_groups::find(system, "cpu")? {
+        Groups::One(folders) => (folders, version_one),
+        Groups::Two(folders) => (folders, version_two),
+        Groups::None => return Ok(Tightest { own_folder: None, limit: None }),
+    };
+    let mut tightest: Option<Limit> = None;
+    for folder in &folders {
+        let found = limit_of(system, folder)?;
+        let tighter = |found: &Limit| tightest.as_ref().is_none_or(|limit| found.cpus < limit.cpus);
+        if let Some(found) = found.filter(tighter) {
+            tightest = Some(found);
+        }
+    }
+    Ok(Tightest { own_folder: folders.into_iter().next(), limit: tightest })
 }
 
 /// `cpu.max` holds `max 100000` or `50000 100000`: microseconds a period of microseconds.

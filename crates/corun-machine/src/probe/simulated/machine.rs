@@ -54,6 +54,7 @@ pub(super) fn machine(cores: &[&[u32]], caches: &[&[u32]]) -> Machine {
         clusters: Vec::new(),
         numa_nodes: Vec::new(),
         caches: caches.iter().map(cache).collect(),
+        clocks: Vec::new(),
         allowed_by: AllowedBy::default(),
         findings: Vec::new(),
     }

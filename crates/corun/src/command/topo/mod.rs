@@ -1,12 +1,16 @@
-//! `corun topo`: the machine, drawn for a person or as JSON for a program, and probed for its truth.
+//! `corun topo`: the machine, drawn for a person or as JSON for a program, and probed for its truth; or whose CPUs
+//! some of them are; or captured, to be read elsewhere.
+
+mod capture;
+mod sharing;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use corun_machine::Machine;
 use corun_machine::probe::{self, Probe, ProbeObserver, Topology};
+use corun_machine::{Machine, Names};
 use corun_measure::execution::Interrupt;
 use corun_record::{Document, Ending, Exit, Record, on_lines};
 use corun_report::Destination;
@@ -37,9 +41,25 @@ pub(crate) struct Arguments {
     /// The seed of the random pairs (default: a fresh one, recorded)
     #[arg(long, value_name = "N", requires = "probe")]
     seed: Option<u64>,
+    /// Write the files that describe this machine below DIR, a new folder, to be read there with --root
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "svg", "probe", "whose"])]
+    capture: Option<PathBuf>,
+    /// Leave out of it what may tell of people and places: names of control groups, most of the boot line
+    #[arg(long, requires = "capture")]
+    anonymous: bool,
+    #[command(flatten)]
+    sharing: sharing::Arguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let Some(wanted) = arguments.sharing.wanted() {
+        let (root, json) = (&arguments.root, arguments.json.as_deref());
+        return sharing::run(&wanted, arguments.sharing.watch, root, json);
+    }
+    if let Some(folder) = &arguments.capture {
+        let names = if arguments.anonymous { Names::LeftOut } else { Names::Kept };
+        return capture::run(folder, names, &arguments.root);
+    }
     let head = Head::now();
     let exports = arguments.exports()?;
     let machine = Machine::read(&arguments.root)?;

@@ -8,7 +8,7 @@ use crate::SystemFiles;
 
 /// The CPU time of each task since it started, by its number.
 #[derive(Debug, Default)]
-pub(super) struct Tasks(HashMap<u32, Task>);
+pub(crate) struct Tasks(HashMap<u32, Task>);
 
 #[derive(Debug, PartialEq)]
 struct Task {
@@ -19,16 +19,16 @@ struct Task {
 
 /// A task and the CPU time that it used.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct TaskTime {
-    pub(super) id: u32,
-    pub(super) name: String,
+pub(crate) struct TaskTime {
+    pub(crate) id: u32,
+    pub(crate) name: String,
     /// In seconds.
-    pub(super) used_s: f64,
+    pub(crate) used_s: f64,
 }
 
 impl Tasks {
     /// Reads all tasks (processes, and threads of the kernel) but the one that asks.
-    pub(super) fn read(files: &mut impl SystemFiles) -> Self {
+    pub(crate) fn read(files: &mut impl SystemFiles) -> Self {
         let own = files.read("proc/self/stat").ok().and_then(|text| {
             let id = text.split(' ').next()?;
             id.parse::<u32>().ok()
@@ -41,7 +41,7 @@ impl Tasks {
 
     /// What each task used since `earlier`, the busiest first; idle ones are left out, and so are
     /// those that have ended meanwhile. A new task used all that it has.
-    pub(super) fn since(self, earlier: &Self) -> Vec<TaskTime> {
+    pub(crate) fn since(self, earlier: &Self) -> Vec<TaskTime> {
         let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
         let used = |(id, task): (u32, Task)| {
             let before = earlier.0.get(&id).filter(|before| before.started == task.started);

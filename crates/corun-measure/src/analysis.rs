@@ -68,12 +68,14 @@ pub fn analyse(
     let throughput = Series::of_throughput(arms, samples);
     let analyst = Analyst { throughput, load_seen: disturbed.is_seen(), disturbed, arms, question };
     let makespan = Series::of_makespan(arms, samples);
+    let energy = Series::of_energy_per_operation(arms, samples);
     let least_share = Series::of_least_share(arms, samples);
     let mut analysis = Analysis::default();
     for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
         let of_arm = [
             (Metric::Makespan, "s", makespan.arm(&arm.id)),
             (Metric::Throughput, "operations/s", analyst.throughput.arm(&arm.id)),
+            (Metric::EnergyPerOperation, "J/operation", energy.arm(&arm.id)),
         ];
         for (metric, unit, logs) in of_arm {
             analysis.observations.extend(analyst.observation(metric, &arm.id, None, unit, &logs));

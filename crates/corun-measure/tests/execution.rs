@@ -206,6 +206,43 @@ fn an_arm_that_was_left_is_not_compared() {
     assert!(!is_compared(&[displaced(vec![], true)]));
 }
 
+#[test]
+fn energy_is_counted_for_each_operation() {
+    let arms = [arm("spread", vec![0]), arm("single", vec![1])];
+    let of = |block: u32, id: &str, joules: Option<f64>| Sample {
+        block,
+        position: 0,
+        arm: id.to_owned(),
+        makespan_s: 2.0,
+        rates: Default::default(),
+        latencies: Default::default(),
+        throughput: 5.0,
+        workers: Vec::new(),
+        evidence: Evidence { package_joules: joules, ..Evidence::default() },
+    };
+    let samples: Vec<Sample> = (0..3)
+        .flat_map(|block| {
+            let counted = of(block, "spread", Some(30.0 + f64::from(block)));
+            [counted, of(block, "single", (block > 0).then_some(1.0))]
+        })
+        .collect();
+    let question = AnalysisRequest {
+        practical: 0.01,
+        level: 0.95,
+        seed: 1,
+        workers: Workers::Alike,
+        row: None,
+    };
+    let analysis = analyse(&arms, &samples, &question, None);
+    let energy: Vec<_> = analysis
+        .observations
+        .iter()
+        .filter(|it| it.metric == Metric::EnergyPerOperation)
+        .map(|it| (it.arm.as_str(), it.unit.as_str(), (it.estimate.value * 100.0).round()))
+        .collect();
+    assert_eq!(energy, [("spread", "J/operation", 310.0)], "one arm was not always counted");
+}
+
 /// A script that notes its process id in `$1` and goes on for ever.
 fn endless(folder: &TempDir) -> String {
     let path = folder.path().join("endless");

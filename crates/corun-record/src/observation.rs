@@ -72,6 +72,11 @@ pub enum Metric {
     KernelShare,
     /// A predicted figure over the measured one.
     PredictedToMeasured,
+    /// Energy of all CPU packages for one operation of an arm, in joules: what they used during its runs, idle
+    /// cores included, over the operations that its workers did.
+    EnergyPerOperation,
+    /// X of an arm over X of the arm with the fewest workers, in a sweep of numbers of workers.
+    Speedup,
     /// The size of the largest effect that two identical arms could feign, as a fraction.
     NoiseFloor,
 }
@@ -104,6 +109,8 @@ impl Metric {
             Self::InstructionsPerCycle => "IPC",
             Self::KernelShare => "kernel time",
             Self::PredictedToMeasured => "predicted / measured",
+            Self::EnergyPerOperation => "energy per operation",
+            Self::Speedup => "speedup",
             Self::NoiseFloor => "noise floor",
         }
     }

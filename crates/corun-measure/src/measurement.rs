@@ -210,6 +210,7 @@ impl<'a> Measurement<'a> {
             practical: self.request.practical,
             level,
             seed,
+            mode: self.description.mode,
             workers: self.workers,
             row: self.row,
         };

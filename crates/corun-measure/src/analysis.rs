@@ -1,11 +1,12 @@
 //! From samples to observations, verdicts and caveats; repeatable from a stored run.
 
+mod cpu_use;
 mod details;
 
 use std::collections::BTreeSet;
 
 use corun_record::{
-    Answer, Arm, Caveat, Displaced, Estimate, Metric, Observation, Sample, Source, Verdict,
+    Answer, Arm, Caveat, Displaced, Estimate, Metric, Mode, Observation, Sample, Source, Verdict,
 };
 
 use corun_workload::Row;
@@ -13,7 +14,7 @@ use corun_workload::Row;
 use crate::caveats;
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::foreign_load::ForeignLoadByArm;
-use crate::sentences;
+use crate::sentences::Finding;
 use crate::series::Series;
 use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, ForeignLoad, Unsettled};
 
@@ -29,6 +30,8 @@ pub struct AnalysisRequest {
     pub level: f64,
     /// The seed of the bootstrap.
     pub seed: u64,
+    /// How workers come about.
+    pub mode: Mode,
     /// What the workers of one arm are to each other.
     pub workers: Workers,
     /// The row of a published suite that is measured.
@@ -66,14 +69,18 @@ pub fn analyse(
 ) -> Analysis {
     let disturbed = ForeignLoadByArm::of(arms, samples);
     let throughput = Series::of_throughput(arms, samples);
-    let analyst = Analyst { throughput, load_seen: disturbed.is_seen(), disturbed, arms, question };
+    let cpu_share = cpu_use::share(arms, samples, question.mode);
+    let load_seen = disturbed.is_seen();
+    let analyst = Analyst { throughput, load_seen, disturbed, arms, question, cpu_share };
     let makespan = Series::of_makespan(arms, samples);
+    let energy = Series::of_energy_per_operation(arms, samples);
     let least_share = Series::of_least_share(arms, samples);
     let mut analysis = Analysis::default();
     for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
         let of_arm = [
             (Metric::Makespan, "s", makespan.arm(&arm.id)),
             (Metric::Throughput, "operations/s", analyst.throughput.arm(&arm.id)),
+            (Metric::EnergyPerOperation, "J/operation", energy.arm(&arm.id)),
         ];
         for (metric, unit, logs) in of_arm {
             analysis.observations.extend(analyst.observation(metric, &arm.id, None, unit, &logs));
@@ -108,6 +115,7 @@ pub fn analyse(
     analysis.verdicts =
         first.into_iter().chain(others).filter_map(|it| analyst.verdict(it)).collect();
     analysis.caveats = caveats::of(arms, samples, &analysis.observations, hypervisor);
+    analysis.caveats.extend(cpu_share.and_then(cpu_use::caveat));
     analysis
 }
 
@@ -140,6 +148,8 @@ struct Analyst<'a> {
     load_seen: bool,
     arms: &'a [Arm],
     question: &'a AnalysisRequest,
+    /// The share of its time for which the program uses a CPU.
+    cpu_share: Option<f64>,
 }
 
 impl Analyst<'_> {
@@ -221,7 +231,9 @@ impl Analyst<'_> {
 
     /// The verdict on a comparison: does the arm do more work than the other?
     fn verdict(&self, comparison: &Comparison) -> Option<Verdict> {
-        let logs = self.throughput.comparison(comparison);
+        let of_arm = |id: &str| self.arms.iter().find(|arm| arm.id == id);
+        let (arm, against) = (of_arm(&comparison.arm)?, of_arm(&comparison.against)?);
+        let logs = self.throughput.comparison(&comparison.of_all_work());
         let load = self.disturbed.between(comparison);
         let estimate = self.estimate(&logs, &load)?;
         let gains: Vec<f64> = logs.iter().map(|log| comparison.sign * log).collect();
@@ -233,9 +245,11 @@ impl Analyst<'_> {
             practical: self.question.practical.ln_1p(),
             noise_floor: noise_floor.unwrap_or(0.0),
         };
-        let judged = match load.decides() {
-            true => corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad),
-            false => corun_stats::judge(&gain, bounds),
+        let waits = self.cpu_share.filter(|&share| cpu_use::hardly_uses_a_cpu(share));
+        let judged = match (waits, load.decides()) {
+            (Some(_), _) => corun_stats::Verdict::Inconclusive(Unsettled::ProgramWaits),
+            (None, true) => corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad),
+            (None, false) => corun_stats::judge(&gain, bounds),
         };
         let answer = match judged {
             corun_stats::Verdict::Helps => Answer::Helps,
@@ -244,25 +258,29 @@ impl Analyst<'_> {
             corun_stats::Verdict::Inconclusive(_) => Answer::Inconclusive,
         };
         let equivalence_level = 1.0 - 2.0 * (1.0 - self.question.level);
-        let arm = self.arms.iter().find(|arm| arm.id == comparison.arm)?;
         let on_ratio = on_ratio_scale(&estimate);
         if !is_finite(&on_ratio) {
             return None;
         }
         let noise_floor = noise_floor.map(f64::exp_m1).filter(|floor| floor.is_finite());
+        let finding = Finding {
+            metric: comparison.metric,
+            arm,
+            against,
+            estimate: &on_ratio,
+            workers: self.question.workers,
+            is_beside_load: load.is_in_most_blocks(),
+        };
+        let sentence = match waits {
+            Some(share) => cpu_use::sentence(share),
+            None => finding.sentence(judged, self.question.practical, noise_floor),
+        };
         Some(Verdict {
             metric: comparison.metric,
             arm: comparison.arm.clone(),
             against: comparison.against.clone(),
             answer,
-            sentence: sentences::verdict(
-                comparison,
-                arm,
-                &on_ratio,
-                judged,
-                self.question,
-                noise_floor,
-            ),
+            sentence,
             noise_floor,
             equivalence: estimate
                 .at_level(equivalence_level)

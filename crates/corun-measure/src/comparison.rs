@@ -33,6 +33,11 @@ impl Comparison {
         Self { factor, ..self }
     }
 
+    /// The comparison that the verdict rests on: of all the work that the arms do, whatever the metric divides it by.
+    pub fn of_all_work(&self) -> Self {
+        self.clone().scaled(1.0)
+    }
+
     /// Whether a verdict is given on it; the others restate one that is.
     pub fn is_judged(&self) -> bool {
         !matches!(self.metric, Metric::SiblingSlowdown | Metric::RelativeThroughput)
@@ -110,6 +115,7 @@ fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
         _ => {}
     }
     found.extend(across_switch(arm, arms));
+    found.extend(in_sweep(arm, arms, &found));
     let spread = arms.iter().copied().find(|other| {
         other.core_type == arm.core_type
             && other.variant.is_none()
@@ -120,6 +126,32 @@ fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
         found.push(Comparison::throughputs(Metric::RelativeThroughput, arm, spread));
     }
     found
+}
+
+/// What an arm of a sweep of numbers of workers is compared with: the arm with the fewest workers, a pinned one where
+/// there are several. `full@K` has a natural reference, `spread`; what that says is not said twice.
+fn in_sweep(arm: &Arm, arms: &[&Arm], natural: &[Comparison]) -> Option<Comparison> {
+    let is_told = natural.iter().any(Comparison::is_judged);
+    match arm.placement {
+        Placement::Spread(Some(_)) | Placement::Free(Some(_)) => {}
+        Placement::Full(Some(_)) if !is_told => {}
+        _ => return None,
+    }
+    let may_be_reference = |other: &&&Arm| {
+        let is_free = matches!(other.placement, Placement::Free(_));
+        let is_pinned = matches!(
+            other.placement,
+            Placement::Single | Placement::Spread(_) | Placement::Full(_)
+        );
+        (is_free || is_pinned)
+            && other.variant.is_none()
+            && (&other.core_type, other.smt) == (&arm.core_type, arm.smt)
+    };
+    let fewest = arms
+        .iter()
+        .filter(may_be_reference)
+        .min_by_key(|other| (other.workers, matches!(other.placement, Placement::Free(_))))?;
+    (fewest.workers < arm.workers).then(|| Comparison::throughputs(Metric::Speedup, arm, fewest))
 }
 
 /// What an arm with SMT on is compared with among those with SMT off.
@@ -152,8 +184,8 @@ fn across_switch(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
 
 /// The comparison that the experiment is about: it decides when to stop and is answered first.
 ///
-/// The switch gain where SMT is switched, the yield of all siblings where there are siblings, else what time slicing does, else whatever
-/// there is.
+/// The switch gain where SMT is switched, the yield of all siblings where there are siblings, else what time slicing
+/// does, else what the most workers of a sweep do, else whatever there is.
 pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
     let last = |metric| comparisons.iter().rfind(|comparison| comparison.metric == metric);
     let first = |metric| comparisons.iter().find(|comparison| comparison.metric == metric);
@@ -162,6 +194,7 @@ pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
         .or_else(|| first(Metric::CoreEquivalence))
         .or_else(|| first(Metric::MultitaskingGain))
         .or_else(|| first(Metric::TimeSlicing))
+        .or_else(|| last(Metric::Speedup))
         .or_else(|| comparisons.iter().find(|comparison| comparison.is_judged()))
         .or_else(|| comparisons.first())
 }

@@ -13,6 +13,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::execution::ExecutionError;
+use crate::pace::{LeastExperiment, Pace};
 
 /// What one run of an arm gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +83,7 @@ pub trait Stopping {
     fn analyse(&mut self, blocks: u32, samples: &[Sample]) -> Option<String>;
 }
 
-/// Blocks that are run however long they take: fewer give no interval.
+/// The fewest blocks of an experiment: fewer give no interval.
 pub const FEWEST_BLOCKS: u32 = 2;
 /// As [`FEWEST_BLOCKS`], for cycles of an experiment that switches SMT.
 pub const FEWEST_CYCLES: u32 = 6;
@@ -94,9 +95,11 @@ pub struct BlockSchedule {
     pub seed: u64,
     /// Uncounted runs of each arm before the first block.
     pub warmup: u32,
-    /// The fewest blocks, however long they take.
+    /// The fewest blocks that are of use.
     pub fewest: u32,
-    /// From then on, none is begun that would probably end later than this.
+    /// Beyond the fewest, no block is begun that would probably end later than this.
+    pub share: Duration,
+    /// The limit: no block is begun later, and none at all where the fewest would end later.
     pub max_time: Duration,
 }
 
@@ -115,7 +118,9 @@ pub struct ExperimentOutcome {
 
 /// Runs blocks until the stopping rule, the clock or the user ends it.
 ///
-/// Once a block is finished, neither an interruption nor a failure loses it.
+/// Once a block is finished, neither an interruption nor a failure loses it. Where the time allowed is too
+/// short for the fewest blocks, the experiment ends as soon as that is known, with the blocks that it has,
+/// perhaps none.
 ///
 /// # Errors
 /// If an arm fails, or the user interrupts, before the first block is finished.
@@ -126,38 +131,26 @@ pub fn run_experiment(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
 ) -> Result<ExperimentOutcome, ExecutionError> {
-    if arms.iter().all(|arm| arm.smt.is_none()) {
-        warm_up(arms, schedule.warmup, executor, observer)?;
+    let pace = Pace::new(arms, schedule);
+    let mut runner = Runner { schedule, executor, observer, pace, is_judged: false };
+    if arms.iter().all(|arm| arm.smt.is_none())
+        && let Err(stop) = runner.warm_up(arms)
+    {
+        return stop.with(Vec::new(), 0, schedule);
     }
     let mut random = ChaCha8Rng::seed_from_u64(schedule.seed);
     let mut samples: Vec<Sample> = Vec::new();
-    let begin = executor.elapsed();
+    let begin = runner.executor.elapsed();
     for block in 0..stopping.maximum() {
-        let spent = executor.elapsed();
-        if block >= schedule.fewest {
-            let per_block = (spent - begin) / block;
-            if spent + per_block > schedule.max_time {
-                let sentence = format!(
-                    "the time allowed ({:?}) was used up after {block} blocks",
-                    schedule.max_time
-                );
-                return Ok(ended(samples, block, EndReason::TimeUp, sentence));
-            }
+        if block > 0 && runner.is_late(block, begin) {
+            return Stop::TimeUp.with(samples, block, schedule);
         }
-        match run_block(block, arms, schedule.warmup, &mut random, executor, observer) {
+        match runner.block(block, arms, &mut random) {
             Ok(of_block) => samples.extend(of_block),
-            Err(ExecutionError::Interrupted) if block > 0 => {
-                let sentence = format!("interrupted; {}", kept(block));
-                return Ok(ended(samples, block, EndReason::Interrupted, sentence));
-            }
-            Err(error) if block > 0 => {
-                let sentence = format!("an arm failed; {}", kept(block));
-                let failed = ended(samples, block, EndReason::Failed, sentence);
-                return Ok(ExperimentOutcome { failure: Some(error), ..failed });
-            }
-            Err(error) => return Err(error),
+            Err(stop) => return stop.with(samples, block, schedule),
         }
-        observer.block_ends(block + 1, &samples, executor.elapsed());
+        runner.is_judged = true;
+        runner.observer.block_ends(block + 1, &samples, runner.executor.elapsed());
         if let Some(sentence) = stopping.analyse(block + 1, &samples) {
             return Ok(ended(samples, block + 1, EndReason::TargetReached, sentence));
         }
@@ -165,6 +158,75 @@ pub fn run_experiment(
     let blocks = stopping.maximum();
     let sentence = format!("all {blocks} planned blocks were done");
     Ok(ended(samples, blocks, EndReason::BlocksDone, sentence))
+}
+
+/// The end of an experiment that could not begin, because a run before it failed.
+///
+/// # Errors
+/// That failure, unless it was a lack of time.
+pub(crate) fn not_begun(
+    failure: ExecutionError,
+    schedule: &BlockSchedule,
+) -> Result<ExperimentOutcome, ExecutionError> {
+    Stop::Failure(failure).with(Vec::new(), 0, schedule)
+}
+
+/// Why no more runs are made.
+enum Stop {
+    /// An arm failed, or the user interrupts.
+    Failure(ExecutionError),
+    /// The time allowed is used up.
+    TimeUp,
+    /// The time allowed is too short for the least possible experiment.
+    TooShort(LeastExperiment),
+}
+
+impl From<ExecutionError> for Stop {
+    fn from(failure: ExecutionError) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl Stop {
+    /// The end of an experiment with these finished blocks.
+    fn with(
+        self,
+        samples: Vec<Sample>,
+        blocks: u32,
+        schedule: &BlockSchedule,
+    ) -> Result<ExperimentOutcome, ExecutionError> {
+        let allowed = schedule.max_time;
+        let time_up = |sentence| ended(Vec::new(), blocks, EndReason::TimeUp, sentence);
+        let outcome = match self {
+            Self::TimeUp => {
+                let time = schedule.share;
+                time_up(format!("the time allowed ({time:?}) was used up after {}", count(blocks)))
+            }
+            Self::TooShort(LeastExperiment { runs, end }) => time_up(format!(
+                "the time allowed ({allowed:?}) is too short: {} and what comes before them are {runs} runs and take about {:?}",
+                count(schedule.fewest),
+                rounded(end)
+            )),
+            Self::Failure(ExecutionError::Timeout { arm, seconds })
+                if seconds >= allowed.as_secs_f64() =>
+            {
+                time_up(format!(
+                    "one run of {arm} takes longer than the time allowed ({allowed:?})"
+                ))
+            }
+            Self::Failure(ExecutionError::Interrupted) if blocks > 0 => {
+                let sentence = format!("interrupted; {}", kept(blocks));
+                ended(Vec::new(), blocks, EndReason::Interrupted, sentence)
+            }
+            Self::Failure(error) if blocks > 0 => {
+                let sentence = format!("an arm failed; {}", kept(blocks));
+                let failed = ended(Vec::new(), blocks, EndReason::Failed, sentence);
+                ExperimentOutcome { failure: Some(error), ..failed }
+            }
+            Self::Failure(error) => return Err(error),
+        };
+        Ok(ExperimentOutcome { samples, ..outcome })
+    }
 }
 
 fn ended(
@@ -183,19 +245,87 @@ fn kept(blocks: u32) -> String {
     }
 }
 
-fn warm_up(
-    arms: &[Arm],
-    rounds: u32,
-    executor: &mut dyn Executor,
-    observer: &mut dyn Observer,
-) -> Result<(), ExecutionError> {
-    for _ in 0..rounds {
-        for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
-            observer.arm_starts(None, arm, executor.elapsed());
-            executor.run(arm)?;
-        }
+fn count(blocks: u32) -> String {
+    match blocks {
+        1 => "1 block".to_owned(),
+        blocks => format!("{blocks} blocks"),
     }
-    Ok(())
+}
+
+/// A time in the digits that an estimate has: whole seconds, or milliseconds below ten.
+fn rounded(time: Duration) -> Duration {
+    match time.as_secs() {
+        0..10 => Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        seconds => Duration::from_secs(seconds + u64::from(time.subsec_millis() >= 500)),
+    }
+}
+
+/// What every run of an experiment needs.
+struct Runner<'a> {
+    schedule: &'a BlockSchedule,
+    executor: &'a mut dyn Executor,
+    observer: &'a mut dyn Observer,
+    pace: Pace<'a>,
+    /// Whether it is known that the time allowed has room for the fewest blocks.
+    is_judged: bool,
+}
+
+impl<'a> Runner<'a> {
+    fn warm_up(&mut self, arms: &'a [Arm]) -> Result<(), Stop> {
+        for _ in 0..self.schedule.warmup {
+            for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
+                self.run(None, arm)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs an arm in a block, or to warm up.
+    fn run(&mut self, block: Option<u32>, arm: &'a Arm) -> Result<ArmOutcome, Stop> {
+        let begin = self.executor.elapsed();
+        self.observer.arm_starts(block, arm, begin);
+        let outcome = self.executor.run(arm)?;
+        let spent = self.executor.elapsed();
+        self.pace.note(arm, spent.saturating_sub(begin));
+        if !self.is_judged {
+            if let Some(least) = self.pace.too_long(spent) {
+                return Err(Stop::TooShort(least));
+            }
+            self.is_judged = self.pace.is_known();
+        }
+        Ok(outcome)
+    }
+
+    /// Whether block `block` comes too late, where the blocks before it began at `begin`.
+    fn is_late(&self, block: u32, begin: Duration) -> bool {
+        let spent = self.executor.elapsed();
+        let per_block = (spent - begin) / block;
+        spent >= self.schedule.max_time
+            || (block >= self.schedule.fewest && spent + per_block > self.schedule.share)
+    }
+
+    fn block(
+        &mut self,
+        block: u32,
+        arms: &'a [Arm],
+        random: &mut ChaCha8Rng,
+    ) -> Result<Vec<Sample>, Stop> {
+        let order = order(arms, random);
+        let mut samples = Vec::with_capacity(order.len());
+        let mut smt = None;
+        for (position, arm) in order.into_iter().enumerate() {
+            // A switch disturbs the machine: what runs first after it is not counted.
+            if arm.smt != smt {
+                for _ in 0..self.schedule.warmup {
+                    self.run(None, arm)?;
+                }
+                smt = arm.smt;
+            }
+            let outcome = self.run(Some(block), arm)?;
+            samples.push(outcome.into_sample(block, position as u32, arm.id.clone()));
+        }
+        Ok(samples)
+    }
 }
 
 /// The arms of one block in the order they run.
@@ -220,31 +350,4 @@ fn order<'a>(arms: &'a [Arm], random: &mut ChaCha8Rng) -> Vec<&'a Arm> {
         order.extend(period);
     }
     order
-}
-
-fn run_block(
-    block: u32,
-    arms: &[Arm],
-    warmup: u32,
-    random: &mut ChaCha8Rng,
-    executor: &mut dyn Executor,
-    observer: &mut dyn Observer,
-) -> Result<Vec<Sample>, ExecutionError> {
-    let order = order(arms, random);
-    let mut samples = Vec::with_capacity(order.len());
-    let mut smt = None;
-    for (position, arm) in order.into_iter().enumerate() {
-        // A switch disturbs the machine: what runs first after it is not counted.
-        if arm.smt != smt {
-            for _ in 0..warmup {
-                observer.arm_starts(None, arm, executor.elapsed());
-                executor.run(arm)?;
-            }
-            smt = arm.smt;
-        }
-        observer.arm_starts(Some(block), arm, executor.elapsed());
-        let outcome = executor.run(arm)?;
-        samples.push(outcome.into_sample(block, position as u32, arm.id.clone()));
-    }
-    Ok(samples)
 }

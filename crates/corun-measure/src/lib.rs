@@ -16,6 +16,7 @@ mod foreign_load;
 mod initial_state;
 pub mod layout;
 mod measurement;
+mod pace;
 mod request;
 mod sentences;
 pub mod series;

@@ -16,7 +16,7 @@ use crate::analysis::{self, AnalysisRequest, Workers};
 use crate::cores::{Core, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::{
-    BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer,
+    BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, not_begun,
     run_experiment,
 };
 use crate::initial_state::InitialState;
@@ -74,6 +74,8 @@ pub struct Measurement<'a> {
     row: Option<Row>,
     /// What limits trust before anything has run.
     caveats: Vec<Caveat>,
+    /// The time that the fewest blocks may take.
+    limit: Duration,
     started: SystemTime,
 }
 
@@ -132,8 +134,16 @@ impl<'a> Measurement<'a> {
             least_operations: resolved.least_operations,
             row: resolved.row,
             caveats,
+            limit: request.max_time,
             started: SystemTime::now(),
         })
+    }
+
+    /// Lets the fewest blocks take longer than the request's time, up to `limit`: for one of several experiments,
+    /// whose share of the time was planned without knowing how long its runs take.
+    #[must_use]
+    pub fn with_limit(self, limit: Duration) -> Self {
+        Self { limit: limit.max(self.request.max_time), ..self }
     }
 
     /// The arms, twins included.
@@ -153,6 +163,14 @@ impl<'a> Measurement<'a> {
         chosen.or_else(|| arms.first())
     }
 
+    /// Finds how many operations take the time wanted, where that can be chosen.
+    fn calibrate(&mut self) -> Result<(), ExecutionError> {
+        if let (Some(sample_time), Some(arm)) = (self.sample_time, self.calibrated_on().cloned()) {
+            calibrate(&mut self.executor, &arm, sample_time.as_secs_f64(), self.least_operations)?;
+        }
+        Ok(())
+    }
+
     /// Measures. A failure after the first block comes beside what was finished before it.
     ///
     /// # Errors
@@ -161,24 +179,23 @@ impl<'a> Measurement<'a> {
         mut self,
         observer: &mut dyn Observer,
     ) -> Result<(Run, Option<ExecutionError>), MeasureError> {
-        if let (Some(sample_time), Some(arm)) = (self.sample_time, self.calibrated_on().cloned()) {
-            calibrate(&mut self.executor, &arm, sample_time.as_secs_f64(), self.least_operations)?;
-        }
         let seed = self.request.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started));
         let schedule = BlockSchedule {
             seed,
             warmup: self.request.warmup,
             fewest: if self.request.smt_switch { FEWEST_CYCLES } else { FEWEST_BLOCKS },
-            max_time: self.request.max_time,
+            share: self.request.max_time,
+            max_time: self.limit,
         };
         let mut planned = PlannedAnalyses::new(self.request, &self.layout.arms);
-        let outcome = run_experiment(
-            &self.layout.arms,
-            &schedule,
-            &mut planned,
-            &mut self.executor,
-            observer,
-        );
+        self.executor.limit_runs(self.limit);
+        let outcome = match self.calibrate() {
+            Ok(()) => {
+                let (arms, executor) = (&self.layout.arms, &mut self.executor);
+                run_experiment(arms, &schedule, &mut planned, executor, observer)
+            }
+            Err(failure) => not_begun(failure, &schedule),
+        };
         let not_restored = self.executor.restore_smt().err();
         let outcome = match (outcome, not_restored) {
             // A machine that did not come back matters more than why the experiment failed.
@@ -193,6 +210,7 @@ impl<'a> Measurement<'a> {
             practical: self.request.practical,
             level,
             seed,
+            mode: self.description.mode,
             workers: self.workers,
             row: self.row,
         };

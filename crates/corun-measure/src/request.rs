@@ -37,7 +37,7 @@ pub struct Request {
     pub target: f64,
     /// The practical bound, as a fraction.
     pub practical: f64,
-    /// No block is begun that would probably end later.
+    /// No block is begun that would probably end later, and none at all where the fewest would.
     pub max_time: Duration,
     /// A fixed number of blocks instead of planned interim analyses.
     pub blocks: Option<u32>,

@@ -29,6 +29,11 @@ impl Series {
         Self::of(arms, samples, |sample| sample.makespan_s)
     }
 
+    /// The logarithms of the energy of one operation, in joules; not numbers where the machine counts no energy.
+    pub fn of_energy_per_operation(arms: &[Arm], samples: &[Sample]) -> Self {
+        Self::of(arms, samples, |sample| sample.joules_per_operation().unwrap_or(f64::NAN))
+    }
+
     /// The logarithms of what the slowest worker did in a second, over the mean of all workers.
     pub fn of_least_share(arms: &[Arm], samples: &[Sample]) -> Self {
         Self::of(arms, samples, |sample| {

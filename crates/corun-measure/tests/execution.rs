@@ -12,7 +12,7 @@ use corun_measure::analysis::{AnalysisRequest, Workers, analyse};
 use corun_measure::cores::usable_cores;
 use corun_measure::execution::{Command, Interrupt, LocalExecutor, Task, Work};
 use corun_measure::experiment::{ArmOutcome, Executor};
-use corun_record::{Arm, Displaced, Evidence, Metric, Mode, Pinning, Sample};
+use corun_record::{Answer, Arm, Displaced, Evidence, Metric, Mode, Pinning, Sample};
 use tempfile::TempDir;
 
 fn arm(id: &str, cpus: Vec<u32>) -> Arm {
@@ -191,6 +191,7 @@ fn an_arm_that_was_left_is_not_compared() {
             practical: 0.01,
             level: 0.95,
             seed: 1,
+            mode: Mode::Copies,
             workers: Workers::Alike,
             row: None,
         };
@@ -204,6 +205,92 @@ fn an_arm_that_was_left_is_not_compared() {
     assert!(is_compared(&[displaced(vec![], false)]), "within the arm's CPUs");
     assert!(!is_compared(&[displaced(vec![1], false)]));
     assert!(!is_compared(&[displaced(vec![], true)]));
+}
+
+#[test]
+fn nothing_is_said_of_where_a_program_runs_that_waits() {
+    let arms = [arm("spread", vec![0]), Arm { workers: 2, ..arm("stacked", vec![0, 0]) }];
+    let verdict = |cpu_s: f64, cpu_wait: Option<f64>| {
+        let of = |block: u32, id: &str, throughput: f64| Sample {
+            block,
+            position: 0,
+            arm: id.to_owned(),
+            makespan_s: 1.0,
+            rates: Default::default(),
+            latencies: Default::default(),
+            throughput: throughput + f64::from(block) / 1000.0,
+            workers: Vec::new(),
+            evidence: Evidence { user_s: cpu_s, cpu_wait, ..Evidence::default() },
+        };
+        let pair = |block| [of(block, "spread", 1.0), of(block, "stacked", 2.0)];
+        let samples: Vec<Sample> = (0..9).flat_map(pair).collect();
+        let question = AnalysisRequest {
+            practical: 0.01,
+            level: 0.95,
+            seed: 1,
+            mode: Mode::Copies,
+            workers: Workers::Alike,
+            row: None,
+        };
+        let analysis = analyse(&arms, &samples, &question, None);
+        let [verdict] = analysis.verdicts.as_slice() else { panic!("{analysis:?}") };
+        let waits = analysis.caveats.iter().any(|caveat| caveat.kind == "waits");
+        (verdict.answer, verdict.sentence.clone(), waits)
+    };
+    let (answer, sentence, waits) = verdict(0.03, None);
+    assert_eq!((answer, waits), (Answer::Inconclusive, true));
+    insta::assert_snapshot!(
+        sentence,
+        @"The program waits: it uses a CPU for 3.0 % of its time, so placements do not decide how fast it is. A service is better measured under load (--serve, --load)."
+    );
+    let (answer, sentence, waits) = verdict(0.5, None);
+    assert_eq!((answer, waits), (Answer::Helps, true));
+    assert!(sentence.starts_with("Time slicing helps: 2 workers"), "{sentence}");
+    let (answer, sentence, waits) = verdict(1.0, Some(0.03));
+    assert_eq!((answer, waits), (Answer::Helps, false));
+    assert!(
+        sentence
+            .starts_with("Time slicing helps while other programs run on these CPUs: 2 workers"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn energy_is_counted_for_each_operation() {
+    let arms = [arm("spread", vec![0]), arm("single", vec![1])];
+    let of = |block: u32, id: &str, joules: Option<f64>| Sample {
+        block,
+        position: 0,
+        arm: id.to_owned(),
+        makespan_s: 2.0,
+        rates: Default::default(),
+        latencies: Default::default(),
+        throughput: 5.0,
+        workers: Vec::new(),
+        evidence: Evidence { package_joules: joules, ..Evidence::default() },
+    };
+    let samples: Vec<Sample> = (0..3)
+        .flat_map(|block| {
+            let counted = of(block, "spread", Some(30.0 + f64::from(block)));
+            [counted, of(block, "single", (block > 0).then_some(1.0))]
+        })
+        .collect();
+    let question = AnalysisRequest {
+        practical: 0.01,
+        level: 0.95,
+        seed: 1,
+        mode: Mode::Copies,
+        workers: Workers::Alike,
+        row: None,
+    };
+    let analysis = analyse(&arms, &samples, &question, None);
+    let energy: Vec<_> = analysis
+        .observations
+        .iter()
+        .filter(|it| it.metric == Metric::EnergyPerOperation)
+        .map(|it| (it.arm.as_str(), it.unit.as_str(), (it.estimate.value * 100.0).round()))
+        .collect();
+    assert_eq!(energy, [("spread", "J/operation", 310.0)], "one arm was not always counted");
 }
 
 /// A script that notes its process id in `$1` and goes on for ever.

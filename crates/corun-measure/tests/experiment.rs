@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use corun_measure::execution::ExecutionError;
 use corun_measure::experiment::{
-    ArmOutcome, BlockSchedule, Executor, FEWEST_BLOCKS, Stopping, Unobserved, run_experiment,
+    ArmOutcome, BlockSchedule, Executor, FEWEST_BLOCKS, FEWEST_CYCLES, Stopping, Unobserved,
+    run_experiment,
 };
-use corun_record::{Arm, EndReason, Evidence, Placement, Sample, SmtState};
+use corun_record::{Arm, EndReason, Ending, Evidence, Placement, Sample, SmtState};
 
-/// Notes what ran; each run takes a second of its own clock.
+/// Notes what ran; each run takes a second of its own clock, unless something else is said.
 #[derive(Default)]
 struct Fake {
+    /// What a run takes that does not take a second, by the number of the run.
+    seconds: BTreeMap<usize, u64>,
+    clock: Duration,
     ran: Vec<String>,
     /// The CPUs that each run had to pin its workers to.
     pinned: Vec<Vec<u32>>,
@@ -24,6 +28,7 @@ impl Executor for Fake {
         if let Some(failure) = self.failure.get(&self.ran.len()) {
             return Err(failure());
         }
+        self.clock += Duration::from_secs(self.seconds.get(&self.ran.len()).copied().unwrap_or(1));
         self.ran.push(arm.id.clone());
         self.pinned.push(arm.cpus.clone());
         Ok(ArmOutcome {
@@ -37,7 +42,7 @@ impl Executor for Fake {
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::from_secs(self.ran.len() as u64)
+        self.clock
     }
 }
 
@@ -90,8 +95,24 @@ fn schedule(seed: u64) -> BlockSchedule {
         seed,
         warmup: 0,
         fewest: FEWEST_BLOCKS,
+        share: Duration::from_secs(1_000_000),
         max_time: Duration::from_secs(1_000_000),
     }
+}
+
+/// As [`schedule`], with so many warm-up runs and this limit.
+fn limited(warmup: u32, seconds: u64) -> BlockSchedule {
+    let limit = Duration::from_secs(seconds);
+    BlockSchedule { warmup, share: limit, max_time: limit, ..schedule(1) }
+}
+
+/// Runs arms that never reach their target, and gives the blocks done, the ending and the time it took.
+fn until_the_limit(arms: &[Arm], schedule: &BlockSchedule, fake: &mut Fake) -> (u32, Ending, u64) {
+    let mut stopping = Counted(100);
+    let done = run_experiment(arms, schedule, &mut stopping, fake, &mut Unobserved).unwrap();
+    assert_eq!(done.samples.len(), done.blocks as usize * arms.len());
+    assert!(done.failure.is_none());
+    (done.blocks, done.ending, fake.clock.as_secs())
 }
 
 fn until(enough: Option<u32>, maximum: u32) -> After {
@@ -188,21 +209,102 @@ fn it_analyses_after_every_block_and_stops_when_the_rule_says_so() {
 #[test]
 fn no_block_begins_that_would_end_after_the_time_allowed() {
     let mut fake = Fake::default();
-    let eleven_seconds = BlockSchedule { max_time: Duration::from_secs(11), ..schedule(1) };
-    let done =
-        run_experiment(&arms(), &eleven_seconds, &mut until(None, 100), &mut fake, &mut Unobserved)
-            .unwrap();
-    assert_eq!((done.blocks, done.ending.reason), (2, EndReason::TimeUp));
+    let (blocks, ending, _) = until_the_limit(&arms(), &limited(0, 11), &mut fake);
+    assert_eq!((blocks, ending.reason), (2, EndReason::TimeUp));
+    assert_eq!(ending.sentence, "the time allowed (11s) was used up after 2 blocks");
     assert_eq!(fake.ran.len(), 8);
 }
 
 #[test]
-fn two_blocks_are_run_however_long_they_take() {
+fn what_cannot_end_in_time_ends_as_soon_as_that_is_known() {
+    // Four runs of warm-up and eight of two blocks: twelve seconds.
     let mut fake = Fake::default();
-    let one_second = BlockSchedule { max_time: Duration::from_secs(1), ..schedule(1) };
-    let done =
-        run_experiment(&arms(), &one_second, &mut until(None, 100), &mut fake, &mut Unobserved);
-    assert_eq!(done.unwrap().blocks, 2);
+    let (blocks, ending, took) = until_the_limit(&arms(), &limited(1, 11), &mut fake);
+    assert_eq!((blocks, ending.reason, took), (0, EndReason::TimeUp, 2));
+    insta::assert_snapshot!(
+        ending.sentence,
+        @"the time allowed (11s) is too short: 2 blocks and what comes before them are 12 runs and take about 12s"
+    );
+    let (blocks, ending, took) = until_the_limit(&arms(), &limited(1, 12), &mut Fake::default());
+    assert_eq!((blocks, ending.reason, took), (2, EndReason::TimeUp, 12));
+}
+
+#[test]
+fn without_a_warm_up_the_first_block_says_it() {
+    let mut fake = Fake::default();
+    let (blocks, _, took) = until_the_limit(&arms(), &limited(0, 7), &mut fake);
+    assert_eq!((blocks, took), (0, 2));
+}
+
+#[test]
+fn one_run_is_enough_where_there_is_no_time_for_another() {
+    let mut fake = Fake { seconds: (0..99).map(|run| (run, 6)).collect(), ..Fake::default() };
+    let (blocks, ending, took) = until_the_limit(&arms(), &limited(1, 10), &mut fake);
+    assert_eq!((blocks, took), (0, 6));
+    assert!(ending.sentence.ends_with("are 12 runs and take about 72s"), "{}", ending.sentence);
+}
+
+#[test]
+fn a_first_run_that_fills_caches_does_not_decide() {
+    let mut fake = Fake { seconds: [(0, 9)].into(), ..Fake::default() };
+    let (blocks, _, took) = until_the_limit(&arms(), &limited(1, 20), &mut fake);
+    assert_eq!((blocks, took), (2, 20));
+}
+
+#[test]
+fn an_arm_that_is_slower_than_the_others_is_known_when_it_has_run() {
+    // The last of four arms takes twenty seconds in its warm-up.
+    let mut fake = Fake { seconds: [(3, 20)].into(), ..Fake::default() };
+    let (blocks, ending, took) = until_the_limit(&arms(), &limited(1, 60), &mut fake);
+    assert_eq!((blocks, took), (0, 23));
+    assert!(ending.sentence.ends_with("take about 69s"), "{}", ending.sentence);
+}
+
+#[test]
+fn a_block_that_has_begun_ends_and_none_begins_after_the_limit() {
+    // The first block takes longer than its warm-up had promised.
+    let slow = || Fake { seconds: (4..8).map(|run| (run, 4)).collect(), ..Fake::default() };
+    let (blocks, ending, took) = until_the_limit(&arms(), &limited(1, 15), &mut slow());
+    assert_eq!((blocks, ending.reason, took), (1, EndReason::TimeUp, 20));
+    assert_eq!(ending.sentence, "the time allowed (15s) was used up after 1 block");
+    let (blocks, _, took) = until_the_limit(&arms(), &limited(1, 21), &mut slow());
+    assert_eq!((blocks, took), (2, 24), "the second block began in time");
+}
+
+#[test]
+fn the_fewest_blocks_may_take_longer_than_their_share() {
+    let mut fake = Fake::default();
+    let share = BlockSchedule { share: Duration::from_secs(1), ..limited(1, 20) };
+    let (blocks, ending, took) = until_the_limit(&arms(), &share, &mut fake);
+    assert_eq!((blocks, ending.reason, took), (2, EndReason::TimeUp, 12));
+}
+
+#[test]
+fn a_run_that_takes_longer_than_all_the_time_is_a_lack_of_time() {
+    let failing = || {
+        let mut fake = Fake::default();
+        fake.failure
+            .insert(2, || ExecutionError::Timeout { arm: "stacked".to_owned(), seconds: 60.0 });
+        fake
+    };
+    let (blocks, ending, _) = until_the_limit(&arms(), &limited(1, 60), &mut failing());
+    assert_eq!((blocks, ending.reason), (0, EndReason::TimeUp));
+    assert_eq!(ending.sentence, "one run of stacked takes longer than the time allowed (60s)");
+    let longer = limited(1, 61);
+    let failed = run_experiment(&arms(), &longer, &mut Counted(9), &mut failing(), &mut Unobserved);
+    assert!(matches!(failed, Err(ExecutionError::Timeout { .. })), "the user's own --timeout");
+}
+
+#[test]
+fn cycles_of_switching_smt_are_limited_too() {
+    // Six cycles of eight runs, and three in each after a change of SMT: 66 seconds.
+    let six = |seconds| BlockSchedule { fewest: FEWEST_CYCLES, ..limited(1, seconds) };
+    let arms = switched_arms();
+    let (blocks, ending, took) = until_the_limit(&arms, &six(65), &mut Fake::default());
+    assert_eq!((blocks, ending.reason, took), (0, EndReason::TimeUp, 2));
+    assert!(ending.sentence.ends_with("are 66 runs and take about 66s"), "{}", ending.sentence);
+    let (blocks, _, took) = until_the_limit(&arms, &six(66), &mut Fake::default());
+    assert_eq!((blocks, took), (6, 66));
 }
 
 #[test]

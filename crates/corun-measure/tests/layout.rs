@@ -209,6 +209,42 @@ fn comparisons_name_their_arms() {
 }
 
 #[test]
+fn a_sweep_compares_with_its_fewest_workers() {
+    let of = |placements: &str| {
+        let placements = placements.split(',').map(|it| it.parse().unwrap()).collect();
+        let wanted = LayoutRequest { placements, ..request() };
+        let layout = Layout::new(&cores(4, 4), &wanted).unwrap();
+        let all = comparisons(&layout.arms);
+        let told: Vec<String> = all
+            .iter()
+            .filter(|it| it.is_judged())
+            .map(|it| format!("{} {} / {}", it.metric.name(), it.arm, it.against))
+            .collect();
+        let first = headline(&all).map_or("", |it| it.arm.as_str());
+        format!("{}; {first} first", told.join(", "))
+    };
+    insta::assert_snapshot!(
+        [
+            of("spread@1,spread@2,free@4"),
+            of("free@2,spread@2,free@1,spread@1"),
+            of("full@2,full@3"),
+            of("spread,full@2"),
+            of("single,free@3"),
+            of("spread@2,free@2"),
+        ]
+        .join("\n"),
+        @r"
+    speedup spread@2 / spread@1, speedup free@4 / spread@1; free@4 first
+    speedup spread@2 / spread@1, free placement free@2 / spread@2, speedup free@2 / spread@1, free placement free@1 / spread@1; free@2 first
+    speedup full@3 / full@2; full@3 first
+    SMT yield full@2 / spread; full@2 first
+    speedup free@3 / single; free@3 first
+    free placement free@2 / spread@2; free@2 first
+    "
+    );
+}
+
+#[test]
 fn a_switched_experiment_runs_again_what_leaves_siblings_alone() {
     let layout = Layout::new(&cores(2, 2), &switched()).unwrap();
     let states = layout.arms.iter().filter(|arm| arm.twin_of.is_none());

@@ -32,8 +32,6 @@ pub enum Metric {
     RelativeThroughput,
     /// What a sweep makes as great as it can, over that of the chosen arm: above 1 is better.
     RelativeToChosen,
-    /// Energy of the processor packages for an operation, in joules.
-    EnergyPerOperation,
     /// X(full)/X(spread), same cores; X(full@k)/X(spread) for k workers a core.
     SmtYield,
     /// Workers a core / yield: how much longer a worker takes because its siblings are busy.
@@ -76,6 +74,11 @@ pub enum Metric {
     KernelShare,
     /// A predicted figure over the measured one.
     PredictedToMeasured,
+    /// Energy of all CPU packages for one operation of an arm, in joules: what they used during its runs, idle
+    /// cores included, over the operations that its workers did.
+    EnergyPerOperation,
+    /// X of an arm over X of the arm with the fewest workers, in a sweep of numbers of workers.
+    Speedup,
     /// The size of the largest effect that two identical arms could feign, as a fraction.
     NoiseFloor,
 }
@@ -88,7 +91,6 @@ impl Metric {
             Self::Throughput => "throughput",
             Self::RelativeThroughput => "relative to spread",
             Self::RelativeToChosen => "relative to chosen",
-            Self::EnergyPerOperation => "energy",
             Self::SmtYield => "SMT yield",
             Self::SiblingSlowdown => "sibling slowdown",
             Self::CoreEquivalence => "core equivalence",
@@ -110,6 +112,8 @@ impl Metric {
             Self::InstructionsPerCycle => "IPC",
             Self::KernelShare => "kernel time",
             Self::PredictedToMeasured => "predicted / measured",
+            Self::EnergyPerOperation => "energy per operation",
+            Self::Speedup => "speedup",
             Self::NoiseFloor => "noise floor",
         }
     }

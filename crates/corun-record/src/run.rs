@@ -99,9 +99,16 @@ impl Run {
         self.arms.iter().find(|arm| arm.id == id)
     }
 
-    /// Whether the experiment was cut short by the user, the system or a failure.
+    /// Whether the experiment was cut short by the user, the system or a failure, or by a limit on time that
+    /// left too few blocks for an answer.
     pub fn is_partial(&self) -> bool {
         matches!(self.ending.reason, EndReason::Interrupted | EndReason::Failed)
+            || self.is_without_interval()
+    }
+
+    /// Whether there are fewer blocks than an interval needs, so that no figure is given.
+    pub fn is_without_interval(&self) -> bool {
+        self.design.blocks < 2
     }
 }
 
@@ -131,7 +138,7 @@ pub enum EndReason {
     Completed,
     /// The planned number of blocks was done.
     BlocksDone,
-    /// The time allowed was used up.
+    /// The time allowed was used up, or is too short for the fewest blocks; finished blocks are kept.
     TimeUp,
     /// The user or the system interrupted; finished blocks are kept.
     Interrupted,

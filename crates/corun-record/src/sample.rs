@@ -33,6 +33,14 @@ pub struct Sample {
     pub evidence: Evidence,
 }
 
+impl Sample {
+    /// The energy of the CPU packages for one operation, in joules, where the machine counts it.
+    pub fn joules_per_operation(&self) -> Option<f64> {
+        let operations = self.throughput * self.makespan_s;
+        self.evidence.package_joules.map(|joules| joules / operations)
+    }
+}
+
 /// How long the parts of one kind took in one sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {

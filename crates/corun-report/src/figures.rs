@@ -30,14 +30,24 @@ pub fn grouped(number: u64) -> String {
 
 /// A time with the unit that suits it: `62.5 ps`, `1.83 ns`, `612 ms`, `18.4 s`.
 pub fn seconds(seconds: f64) -> String {
-    let (scale, unit) = match seconds.abs() {
-        size if size < 0.999_5e-9 => (1e12, "ps"),
-        size if size < 0.999_5e-6 => (1e9, "ns"),
-        size if size < 0.999_5e-3 => (1e6, "µs"),
-        size if size < 0.999_5 => (1e3, "ms"),
-        _ => (1.0, "s"),
+    prefixed(seconds, "s")
+}
+
+/// An energy with the unit that suits it: `1.83 nJ`, `18.4 J`.
+pub fn joules(joules: f64) -> String {
+    prefixed(joules, "J")
+}
+
+/// A quantity with the prefix that suits it, from pico to none.
+fn prefixed(quantity: f64, unit: &str) -> String {
+    let (scale, prefix) = match quantity.abs() {
+        size if size < 0.999_5e-9 => (1e12, "p"),
+        size if size < 0.999_5e-6 => (1e9, "n"),
+        size if size < 0.999_5e-3 => (1e6, "µ"),
+        size if size < 0.999_5 => (1e3, "m"),
+        _ => (1.0, ""),
     };
-    format!("{} {unit}", three_digits(seconds * scale))
+    format!("{} {prefix}{unit}", three_digits(quantity * scale))
 }
 
 /// A unit as people write it, from the plain letters of a file.
@@ -85,6 +95,8 @@ mod tests {
         assert_eq!(seconds(1.829e-9), "1.83 ns");
         assert_eq!(seconds(0.6123), "612 ms");
         assert_eq!(seconds(0.9999), "1.00 s");
+        assert_eq!(joules(3.1e-9), "3.10 nJ");
+        assert_eq!(joules(1234.0), "1234 J");
         assert_eq!(percent(0.0043), "0.43 %");
         assert_eq!(percent(0.123), "12 %");
     }

@@ -32,7 +32,7 @@ pub use calibration::{
 pub use corun_stats::percent;
 pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
-pub use figures::{grouped, interval, ratio, seconds};
+pub use figures::{grouped, interval, joules, ratio, seconds};
 pub use markdown::to_markdown;
 pub use model::{checked_models, describe_model, list_models, models_side_by_side};
 pub use prediction::prediction_to_terminal;

@@ -10,7 +10,7 @@ use crate::tables::{self, Table};
 pub fn to_markdown(run: &Run) -> String {
     let heading: Vec<String> = prose::heading(run).iter().map(|line| literal(line)).collect();
     let mut text = format!("# {}\n\n", heading.join("\n\n"));
-    if run.is_partial() {
+    if run.is_partial() && !run.is_without_interval() {
         text.push_str("**Partial result: the experiment was cut short.**\n\n");
     }
     for answer in prose::answers(run) {

@@ -1,7 +1,7 @@
 //! The sentences around the tables: what was run, the answer, what could not be done, what limits
 //! trust, and how the experiment went.
 
-use corun_record::{Arm, MachineSummary, Mode, Run, on_one_line};
+use corun_record::{Arm, EndReason, Ending, MachineSummary, Mode, Run, on_one_line};
 
 use crate::figures::seconds;
 
@@ -58,7 +58,21 @@ pub(crate) fn plural(count: usize, one: &str) -> String {
 
 /// The verdicts as sentences, the headline first.
 pub(crate) fn answers(run: &Run) -> Vec<String> {
+    if run.is_without_interval() {
+        return vec![too_few_blocks(&run.ending)];
+    }
     run.verdicts.iter().map(|verdict| verdict.sentence.clone()).collect()
+}
+
+/// That there is no answer, why, and what would give one.
+fn too_few_blocks(ending: &Ending) -> String {
+    let cure = match ending.reason {
+        EndReason::TimeUp => {
+            " Allow more with --max-time, measure fewer placements with --placement, or shorten the command."
+        }
+        _ => "",
+    };
+    format!("Too few blocks to say: {}.{cure}", ending.sentence)
 }
 
 /// What could not be measured, equal reasons joined.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use corun_record::{Arm, Latency, Metric, Observation, Run, on_one_line};
 
-use crate::figures::{interval, ratio, seconds, three_digits, unit};
+use crate::figures::{interval, joules, ratio, seconds, three_digits, unit};
 
 /// A table before it takes a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,7 @@ impl Table {
 /// The arms: where they ran, how long they took, what they did per second.
 pub(crate) fn arms(run: &Run) -> Table {
     let scale = RateScale::of(run);
+    let has_energy = run.observations.iter().any(|it| it.metric == Metric::EnergyPerOperation);
     let rows = run
         .arms
         .iter()
@@ -35,19 +36,31 @@ pub(crate) fn arms(run: &Run) -> Table {
             let of = |metric| run.observation(metric, &arm.id);
             let text =
                 |metric, form: &dyn Fn(&Observation) -> String| of(metric).map_or_else(none, form);
-            vec![
+            let mut row = vec![
                 arm.id.clone(),
                 arm.workers.to_string(),
                 cpus(run, arm),
-                text(Metric::Makespan, &with_spread),
+                text(Metric::Makespan, &|seen| with_spread(seen, seconds)),
                 text(Metric::Throughput, &|seen| scale.show(seen.estimate.value)),
                 text(Metric::RelativeThroughput, &|seen| ratio(&seen.estimate)),
-                text(Metric::NoiseFloor, &|seen| percent(seen.estimate.value)),
-            ]
+            ];
+            if has_energy {
+                row.push(text(Metric::EnergyPerOperation, &|seen| with_spread(seen, joules)));
+            }
+            row.push(text(Metric::NoiseFloor, &|seen| percent(seen.estimate.value)));
+            row
         })
         .collect();
-    let names = ["arm", "workers", "CPUs", "time", &scale.unit, "to spread", "noise floor"];
-    Table { header: names.map(str::to_owned).to_vec(), rows }
+    let mut header = vec!["arm", "workers", "CPUs", "time", &scale.unit, "to spread"];
+    if has_energy {
+        header.push(if run.workload.operation == "runs" {
+            "energy per run"
+        } else {
+            "energy per operation"
+        });
+    }
+    header.push("noise floor");
+    Table { header: header.into_iter().map(str::to_owned).collect(), rows }
 }
 
 /// One prefix for all rates of a table, so that they can be compared at a glance.
@@ -156,8 +169,8 @@ fn count(run: &Run, arm: &str, kind: &str) -> String {
     (counts.iter().sum::<u64>() / (counts.len() as u64).max(1)).to_string()
 }
 
-fn with_spread(seen: &Observation) -> String {
-    let (value, half_width) = (seconds(seen.estimate.value), seen.estimate.half_width());
+fn with_spread(seen: &Observation, shown: fn(f64) -> String) -> String {
+    let (value, half_width) = (shown(seen.estimate.value), seen.estimate.half_width());
     match half_width {
         // An interval beyond ten times the value says that there is none to speak of.
         10.0.. => format!("{value} (unsure)"),

@@ -11,7 +11,7 @@ use crate::tables::{self, Table};
 pub fn to_terminal(run: &Run, columns: u16) -> String {
     let mut text = prose::heading(run).join("\n");
     text.push_str("\n\n");
-    if run.is_partial() {
+    if run.is_partial() && !run.is_without_interval() {
         text.push_str("PARTIAL RESULT: the experiment was cut short.\n\n");
     }
     text.push_str(&grid(&tables::arms(run), columns));

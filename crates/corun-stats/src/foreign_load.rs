@@ -45,6 +45,11 @@ impl ForeignLoad {
         self.share_above(HEAVY) >= 0.5
     }
 
+    /// Whether load was seen in half of the blocks or more: what is said of the arms then holds beside such load.
+    pub fn is_in_most_blocks(&self) -> bool {
+        self.share_above(WAITED) >= 0.5
+    }
+
     /// What load may have added to the mean log ratio of throughputs, either way: the difference of
     /// what it took from the arms; where one is not known, what it took from the other.
     pub fn allowance(&self) -> f64 {

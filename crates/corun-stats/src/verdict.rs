@@ -4,6 +4,7 @@
 //! (Schuirmann 1987), never a failure to find a difference. An inconclusive answer says why.
 
 use super::estimate::{Estimate, paired};
+use super::sense::says_something;
 
 /// The answer for one comparison; positive logs speak for the arm in the numerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +22,14 @@ pub enum Verdict {
 /// The first condition of a claim that an inconclusive estimate does not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsettled {
+    /// The interval reaches over orders of magnitude.
+    TooFewBlocks,
     /// The interval holds "no difference", and is too wide to claim that there is none.
     IntervalHoldsZero,
     /// There is a difference, but it may be too small to matter.
     WithinPracticalBound,
+    /// The program waits most of the time, so that it matters little where it runs.
+    ProgramWaits,
     /// Load of others took so much from the arms that nothing can be said of the arms themselves.
     ForeignLoad,
     /// There is a difference, but one that two identical arms could feign here.
@@ -46,7 +51,10 @@ pub struct Bounds {
 /// excludes zero and the estimate exceeds both bounds; else inconclusive.
 pub fn judge(estimate: &Estimate, bounds: Bounds) -> Verdict {
     let size = estimate.log.abs();
-    if lies_within(estimate, bounds.practical) {
+    let [ratio, low, high] = estimate.ratio();
+    if !says_something(ratio, low, high) {
+        Verdict::Inconclusive(Unsettled::TooFewBlocks)
+    } else if lies_within(estimate, bounds.practical) {
         Verdict::NoPracticalEffect
     } else if estimate.interval().holds(0.0) {
         Verdict::Inconclusive(Unsettled::IntervalHoldsZero)
@@ -99,7 +107,7 @@ mod tests {
 
     #[test]
     fn each_answer_has_its_conditions() {
-        use Unsettled::{IntervalHoldsZero, WithinNoiseFloor, WithinPracticalBound};
+        use Unsettled::{IntervalHoldsZero, TooFewBlocks, WithinNoiseFloor, WithinPracticalBound};
         use Verdict::{Helps, Hurts, Inconclusive, NoPracticalEffect};
         let cases = [
             ((0.10, 0.05), 0.01, Helps),
@@ -108,6 +116,7 @@ mod tests {
             ((0.03, 0.05), 0.01, Inconclusive(IntervalHoldsZero)),
             ((0.015, 0.012), 0.01, Inconclusive(WithinPracticalBound)),
             ((0.03, 0.02), 0.05, Inconclusive(WithinNoiseFloor)),
+            ((3.0, 1.5), 0.01, Inconclusive(TooFewBlocks)),
         ];
         for ((log, reach), floor, expected) in cases {
             assert_eq!(verdict(log, reach, TWO_PERCENT, floor), expected, "{log} ± {reach}");

@@ -97,6 +97,9 @@ impl Counterparts<'_> {
             StepOutcome::NotRun(reason) => return Err(reason.clone()),
         };
         let seen = &self.runs[run];
+        if seen.is_without_interval() {
+            return Err(format!("too few blocks to say: {}", seen.ending.sentence));
+        }
         let arm = found(seen, arms, figure.arm)?;
         let estimate = match (&figure.quantity, figure.against) {
             (Quantity::Time(_, unit), _) => time(seen, arm, rerun)?.scaled(1.0 / unit),

@@ -110,6 +110,7 @@ pub fn run_study(
     let host = Host { machine: &machine, with_smt_on: with_smt_on.as_ref() };
     let plans = study.plans(&host);
     let mut runner = StudyRunner {
+        begin,
         settings,
         interrupt,
         observer,
@@ -183,6 +184,7 @@ fn cut_short(experiments: &[Experiment], outcomes: &[StepOutcome], runs: &[Run])
 }
 
 struct StudyRunner<'a> {
+    begin: Instant,
     settings: &'a Settings,
     interrupt: &'a Interrupt,
     observer: &'a mut dyn StudyObserver,
@@ -205,6 +207,9 @@ impl StudyRunner<'_> {
             ));
         }
         match self.in_setting(rerun, step, share) {
+            Ok((run, _)) if run.samples.is_empty() => {
+                StepOutcome::NotRun(format!("{}; give more with --max-time", run.ending.sentence))
+            }
             Ok((run, arms)) => {
                 self.is_interrupted |= run.ending.is_interrupted();
                 self.runs.push(run);
@@ -290,8 +295,10 @@ impl StudyRunner<'_> {
         let request =
             step.request(rerun, &Sizes::within(share, step, rerun.least_run), self.settings.seed);
         let machine = part.as_ref().unwrap_or(machine);
+        let remaining = self.settings.max_time.saturating_sub(self.begin.elapsed());
         let (run, failure) =
             Measurement::prepare_in(initial_state, &request, machine, interrupt, switch)?
+                .with_limit(remaining)
                 .run(&mut Forwarding(&mut *self.observer))?;
         if let Some(failure) = failure {
             self.keep(MeasureError::from(failure).into());

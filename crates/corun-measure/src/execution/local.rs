@@ -91,6 +91,12 @@ impl LocalExecutor {
         }
     }
 
+    /// Ends a run that takes longer than this, unless it is to end earlier anyway.
+    pub fn limit_runs(&mut self, longest: Duration) {
+        let timeout = self.work.timeout.map_or(longest, |timeout| timeout.min(longest));
+        self.work.timeout = Some(timeout);
+    }
+
     /// Brings SMT back as it was found.
     ///
     /// # Errors

@@ -154,7 +154,9 @@ impl<'a> Watch<'a> {
     pub(crate) fn start(&mut self, at_ns: u64, timeout: Option<Duration>) {
         self.started_ns = at_ns;
         self.waits.start(at_ns);
-        self.deadline_ns = timeout.map(|timeout| at_ns + timeout.as_nanos() as u64);
+        self.deadline_ns = timeout.map(|timeout| {
+            at_ns.saturating_add(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX))
+        });
     }
 
     /// Watches a process too; `number` is its place among those of the sample.

@@ -8,7 +8,7 @@ pub(crate) fn log_score(goal: Goal, sample: &Sample) -> Option<f64> {
     let value = match goal {
         Goal::Throughput => sample.throughput,
         Goal::Latency => 1.0 / latency_s(sample),
-        Goal::Energy => 1.0 / joules_per_operation(sample)?,
+        Goal::Energy => 1.0 / sample.joules_per_operation()?,
     };
     (value.is_finite() && value > 0.0).then(|| value.ln())
 }
@@ -17,12 +17,6 @@ pub(crate) fn log_score(goal: Goal, sample: &Sample) -> Option<f64> {
 fn latency_s(sample: &Sample) -> f64 {
     let slowest = sample.latencies.values().map(|latency| latency.p99_s).reduce(f64::max);
     slowest.unwrap_or(sample.makespan_s)
-}
-
-/// The energy of the packages for a unit of the workload's operation, in joules.
-pub(crate) fn joules_per_operation(sample: &Sample) -> Option<f64> {
-    let operations = sample.throughput * sample.makespan_s;
-    sample.evidence.package_joules.map(|joules| joules / operations)
 }
 
 /// Whether of equally good candidates the one with the most workers is the answer: where each worker

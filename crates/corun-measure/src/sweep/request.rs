@@ -12,7 +12,7 @@ use super::advice::{self, Surroundings};
 use super::answer;
 use super::experiment::{CONFIDENCE, SweepObserver, SweepOutcome, SweepSchedule, Tried, run_sweep};
 use super::grid::{Family, Grid, Point};
-use super::objective::{joules_per_operation, wants_most_workers};
+use super::objective::wants_most_workers;
 use super::search::ANALYSES;
 use crate::analysis::on_ratio_scale;
 use crate::cores::{usable_cores, why_no_siblings};
@@ -136,7 +136,7 @@ impl<'a> ThreadSearch<'a> {
             goal: schedule.goal,
             limits: self.request.limits.clone(),
             unknown: self.unknown,
-            observations: observations(&outcome, chosen.map(|arm| arm.id.as_str()), &self.workload),
+            observations: observations(&outcome, chosen.map(|arm| arm.id.as_str())),
             advice,
             candidates: candidates(&outcome),
             design: SweepDesign {
@@ -191,13 +191,7 @@ fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
 }
 
 /// What each candidate did: its throughput and time, its energy, and its score beside the chosen one's.
-fn observations(
-    outcome: &SweepOutcome,
-    chosen: Option<&str>,
-    workload: &Workload,
-) -> Vec<Observation> {
-    let rate = format!("{}/s", workload.operation);
-    let energy = format!("J/{}", workload.operation.trim_end_matches('s'));
+fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation> {
     let mut seen = Vec::new();
     for tried in &outcome.tried {
         let twin = format!("{}.aa", tried.arm.id);
@@ -218,9 +212,13 @@ fn observations(
             });
         };
         let of_samples: [(Metric, &str, Option<Vec<f64>>); 3] = [
-            (Metric::Throughput, &rate, logs(&|sample| Some(sample.throughput))),
+            (Metric::Throughput, "operations/s", logs(&|sample| Some(sample.throughput))),
             (Metric::Makespan, "s", logs(&|sample| Some(sample.makespan_s))),
-            (Metric::EnergyPerOperation, &energy, logs(&joules_per_operation)),
+            (
+                Metric::EnergyPerOperation,
+                "J/operation",
+                logs(&corun_record::Sample::joules_per_operation),
+            ),
         ];
         for (metric, unit, logs) in of_samples {
             if let Some(estimate) = logs.and_then(|logs| corun_stats::paired(&logs, 0.95)) {

@@ -74,7 +74,8 @@ struct DesignArguments {
     /// Call an effect practical from this size on
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
     practical: f64,
-    /// Begin no block that would end later than this (two are always run, six with --smt-switch)
+    /// Begin no block that would end later than this, and end at once where two (with --smt-switch:
+    /// six) do not fit
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = values::duration)]
     max_time: Duration,
     /// Run exactly this many blocks (each arm twice a block), without interim analyses

@@ -1,0 +1,128 @@
+//! How much of its time a program uses a CPU. What waits most of the time fits beside anything, and a placement that
+//! seems to help it helps nobody.
+
+use corun_record::{Arm, Caveat, Mode, Sample};
+use corun_stats::{median, percent};
+
+/// A program that uses a CPU for less of its time hardly uses one: nothing is said about placements.
+const HARDLY: f64 = 0.2;
+/// A program that uses a CPU for less of its time is said to wait.
+const ALWAYS: f64 = 0.8;
+/// Shorter runs are mostly start and end, in which processes wait for corun.
+const SHORTEST_RUN_S: f64 = 0.005;
+/// A worker that waits for its CPU got a twentieth of it at least.
+const LEAST_GOT: f64 = 0.05;
+
+/// The share of its time for which a worker uses a CPU, or all threads of one program together: the median of the
+/// samples of the arm with the fewest workers that have a CPU each. Time in which it was ready and waited for its CPU is not
+/// counted, for then other programs decide. `None` where runs are too short to say.
+pub(super) fn share(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<f64> {
+    let alone = arms.iter().filter(|arm| has_cpus_of_its_own(arm)).min_by_key(|arm| arm.workers)?;
+    let at_once = match mode {
+        Mode::Copies => f64::from(alone.workers),
+        // Threads may have nothing to do at times: the program does not wait as long as one of them runs.
+        Mode::WorkersTotal | Mode::WorkersPerWorker => 1.0,
+    };
+    let share = |sample: &Sample| {
+        let evidence = &sample.evidence;
+        let got = (1.0 - evidence.cpu_wait.unwrap_or(0.0)).max(LEAST_GOT);
+        (evidence.user_s + evidence.system_s) / (sample.makespan_s * at_once * got)
+    };
+    let is_own = |sample: &&Sample| sample.arm == alone.id && sample.makespan_s >= SHORTEST_RUN_S;
+    let shares: Vec<f64> = samples.iter().filter(is_own).map(share).collect();
+    median(&shares).map(|share| share.min(1.0))
+}
+
+fn has_cpus_of_its_own(arm: &Arm) -> bool {
+    let mut cpus = arm.cpus.clone();
+    cpus.sort_unstable();
+    cpus.dedup();
+    !cpus.is_empty() && cpus.len() == arm.cpus.len()
+}
+
+/// Whether so little of its time says that placements do not decide.
+pub(super) fn hardly_uses_a_cpu(share: f64) -> bool {
+    share < HARDLY
+}
+
+/// Why nothing is said about placements.
+pub(super) fn sentence(share: f64) -> String {
+    format!(
+        "The program waits: it uses a CPU for {} of its time, so placements do not decide how fast it is. A service is better measured under load (--serve, --load).",
+        percent(share)
+    )
+}
+
+/// That the program waits for a part of its time.
+pub(super) fn caveat(share: f64) -> Option<Caveat> {
+    (share < ALWAYS).then(|| {
+        Caveat::new(
+            "waits",
+            format!(
+                "The program uses a CPU for {} of its time and waits for the rest, which no placement changes.",
+                percent(share)
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corun_record::{Evidence, Placement};
+
+    fn arm(id: &str, cpus: &[u32]) -> Arm {
+        Arm {
+            id: id.to_owned(),
+            placement: id.parse().unwrap_or(Placement::Single),
+            core_type: None,
+            variant: None,
+            twin_of: None,
+            workers: cpus.len() as u32,
+            cores: 1,
+            cpus: cpus.to_vec(),
+            idle_siblings: Vec::new(),
+            smt: None,
+        }
+    }
+
+    /// The share of samples of half a second with so much CPU time, in which a worker waited for its CPU.
+    fn of(arm: &Arm, mode: Mode, cpu_s: f64, cpu_wait: f64) -> Option<f64> {
+        let evidence = Evidence {
+            user_s: cpu_s,
+            system_s: 0.1,
+            cpu_wait: Some(cpu_wait),
+            ..Evidence::default()
+        };
+        let sample = Sample {
+            block: 0,
+            position: 0,
+            arm: arm.id.clone(),
+            makespan_s: 0.5,
+            rates: Default::default(),
+            latencies: Default::default(),
+            throughput: 1.0,
+            workers: Vec::new(),
+            evidence,
+        };
+        share(std::slice::from_ref(arm), &[sample], mode)
+    }
+
+    #[test]
+    fn each_copy_has_a_share_and_threads_have_one_together() {
+        let two = arm("spread", &[0, 1]);
+        assert_eq!(of(&two, Mode::Copies, 0.4, 0.0), Some(0.5));
+        assert_eq!(of(&two, Mode::WorkersTotal, 0.4, 0.0), Some(1.0));
+        assert_eq!(of(&two, Mode::Copies, 3.0, 0.0), Some(1.0), "never more than all of it");
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_that_others_use_is_not_waiting() {
+        assert_eq!(of(&arm("spread", &[0]), Mode::Copies, 0.15, 0.5), Some(1.0));
+    }
+
+    #[test]
+    fn workers_that_take_turns_say_nothing() {
+        assert_eq!(of(&arm("stacked", &[0, 0]), Mode::Copies, 0.4, 0.5), None);
+    }
+}

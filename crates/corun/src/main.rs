@@ -9,6 +9,7 @@ mod consent;
 mod core_model;
 mod exports;
 mod foreground;
+mod help;
 mod interruption;
 mod parse;
 mod problem;
@@ -21,7 +22,7 @@ mod version;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ColorChoice, Parser};
 
 use command::Command;
 
@@ -32,13 +33,17 @@ use command::Command;
 // Not the name that the file may have been given.
 #[command(bin_name = "corun")]
 struct CommandLine {
+    /// Colour the output: auto is on a terminal, unless NO_COLOR or CLICOLOR=0 is set; CLICOLOR_FORCE=1 is
+    /// always
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
 
 fn main() -> ExitCode {
     interruption::outlive_large_files();
-    let line: CommandLine = match parse::command_line() {
+    let line = match parse::command_line() {
         Ok(line) => line,
         Err(exit) => return exit,
     };

@@ -1,5 +1,6 @@
 //! A problem as the user meets it: what was expected and found, what to do, and an exit code.
 
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,8 +57,14 @@ impl Problem {
 
     /// Says it on standard error and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        complain(&format!("corun: {}\n  {}", below(&self.sentence), self.next_step));
+        complain(&self.to_string());
         code(self.exit)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "corun: {}\n  {}", below(&self.sentence), self.next_step)
     }
 }
 

@@ -13,6 +13,7 @@ use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::{grouped, prediction_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
 
+use super::program;
 use crate::core_model::{timings, validation_caveat};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
@@ -75,7 +76,7 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments; it runs several times, its output discarded
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -89,6 +90,7 @@ enum MemorySource {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    program::check(&arguments.command)?;
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let mut core = arguments.core(host_core().as_ref())?;

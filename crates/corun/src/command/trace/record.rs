@@ -16,6 +16,7 @@ use corun_trace::{
 };
 
 use super::Writable;
+use crate::command::program;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, standard_input, values};
 
@@ -69,11 +70,12 @@ pub(super) struct Arguments {
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    program::check(&arguments.command)?;
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;

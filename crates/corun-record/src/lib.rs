@@ -21,6 +21,7 @@ mod placement;
 mod placements;
 mod plain;
 mod prediction;
+mod progress;
 mod record;
 mod run;
 mod sample;
@@ -63,6 +64,7 @@ pub use prediction::{
     CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
     Prediction, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
+pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
 pub use record::{Body, Record};
 pub use run::{
     Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run, Verdict,

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 use corun_record::{Actionable, Exit, on_lines, shortened, shown};
 
+use crate::progress::aside;
+
 /// Anything that ends a subcommand before its work is done.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -81,7 +83,9 @@ const MAX_LINE_CHARS: usize = 2000;
 /// controls a terminal, whatever its origin.
 #[expect(clippy::disallowed_methods, reason = "this is the writer")]
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", on_lines(text));
+    aside(|| {
+        let _ = writeln!(std::io::stderr(), "{}", on_lines(text));
+    });
 }
 
 /// As [`say`], with lines that do not fill a screen each.

@@ -68,6 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let initial_state = InitialState::observe();
     let mut native = Native::new(interrupt, facts.cpus(), !arguments.no_events);
     let line = StepProgress::new(arguments.quiet);
+    line.ends_at(settings.max_time);
     let outcome = run_audit(&properties, &facts, &mut native, settings, &mut |round, property| {
         line.show(format!("round {}: {}", round + 1, property.name));
     });

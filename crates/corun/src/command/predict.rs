@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
-use corun_predict::{Job, MemoryOf, Progress, Sampling, predict};
+use corun_predict::{Job, MemoryOf, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
-use corun_report::{grouped, prediction_to_terminal};
+use corun_report::prediction_to_terminal;
 use corun_trace::{SystemCall, Target, choose_for};
 
 use super::program;
@@ -143,7 +143,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         machine: &machine,
     };
     let line = StepProgress::new(arguments.quiet);
-    let predicted = predict(&job, &mut |step| line.show(describe(&step)), &stop);
+    let predicted = predict(&job, &line, &stop);
     line.finish();
     let mut prediction = predicted?;
     let sentence = timings.usage().sentence();
@@ -251,18 +251,5 @@ fn another_core(name: &str, host: Option<&HostCore>) -> Vec<Caveat> {
             "The model is not known to be that of this host's core: what was measured here may differ \
              for that reason alone.",
         )],
-    }
-}
-
-fn describe(step: &Progress) -> String {
-    match *step {
-        Progress::Counting => "counting instructions".to_owned(),
-        Progress::Learning => "learning what is executed".to_owned(),
-        Progress::Tracing(None) => "tracing".to_owned(),
-        Progress::Tracing(Some(total)) => format!("tracing {} instructions", grouped(total)),
-        Progress::Simulating(done, all) => {
-            format!("simulating: {} of {} instructions", grouped(done), grouped(all))
-        }
-        Progress::Measuring(runs, wanted) => format!("measuring: {runs} of {wanted} runs"),
     }
 }

@@ -37,7 +37,10 @@ mod upgrade;
 mod workload;
 
 pub use actionable::{Actionable, Exit};
-pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
+pub use audit::{
+    Audit, AuditBound, AuditPropertyList, AuditReading, AuditRow, AuditVerdict, EvidenceSource,
+    ListedAuditProperty,
+};
 pub use bench::{Bench, WorkloadNotPossible};
 pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
 pub use calibration::{

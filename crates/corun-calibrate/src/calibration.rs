@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
+use corun_record::{Progress, Stage, Unwatched};
 
 use crate::figure::{Figure, FormFigure};
 use crate::{CalibrateError, Routine, RoutineTimer, Spread, measure};
@@ -30,22 +31,23 @@ const PARTS: [(&str, Part); 5] = [
     ("buffers", |bench, base, timings| measure::buffers(bench, base, timings)),
 ];
 
-/// Measures the forms of instructions alone. What times do not show is taken from `timings`.
+/// Measures the forms of instructions alone; `progress` hears of each. What times do not show is taken from `timings`.
 ///
 /// # Errors
 /// As [`calibrate`].
 pub fn calibrate_forms(
     bench: &mut dyn RoutineTimer,
     timings: &TimingTable,
+    progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Calibration, CalibrateError> {
-    let mut bench = Stoppable { bench, stop };
-    let forms = measure::forms(&mut bench, timings)?;
+    let mut bench = Stoppable { bench, stop, progress: &Unwatched };
+    let forms = measure::forms(&mut bench, timings, progress)?;
     Ok(Calibration { figures: Vec::new(), forms })
 }
 
-/// Measures everything; `on_part` is called before each part with its name. What is not measured is the
-/// base's: `base` and its timing table.
+/// Measures everything; `progress` hears of each part. What is not measured is the base's: `base` and its timing
+/// table.
 ///
 /// # Errors
 /// If the bench fails, or `stop` was set.
@@ -53,15 +55,14 @@ pub fn calibrate(
     bench: &mut dyn RoutineTimer,
     base: &CoreModel,
     timings: &TimingTable,
+    progress: &dyn Progress,
     stop: &AtomicBool,
-    mut on_part: impl FnMut(&str),
 ) -> Result<Calibration, CalibrateError> {
-    let mut bench = Stoppable { bench, stop };
-    let mut calibration = Calibration::default();
-    on_part("instructions");
-    calibration.forms = measure::forms(&mut bench, timings)?;
+    let mut calibration = calibrate_forms(bench, timings, progress, stop)?;
+    let mut bench = Stoppable { bench, stop, progress };
     for (name, part) in PARTS {
-        on_part(name);
+        // How many timings a part needs follows from what it finds.
+        progress.begin(Stage::new(format!("measuring {name}"), "timings", None));
         calibration.figures.extend(part(&mut bench, base, timings)?);
     }
     Ok(calibration)
@@ -70,10 +71,12 @@ pub fn calibrate(
 #[cfg(test)]
 mod tests;
 
-/// A bench that goes no further once it is asked to stop.
+/// A bench that goes no further once it is asked to stop, and tells of what it times.
 struct Stoppable<'b> {
     bench: &'b mut dyn RoutineTimer,
     stop: &'b AtomicBool,
+    /// Hears of each routine that is timed.
+    progress: &'b dyn Progress,
 }
 
 impl RoutineTimer for Stoppable<'_> {
@@ -81,6 +84,7 @@ impl RoutineTimer for Stoppable<'_> {
         if self.stop.load(Ordering::Acquire) {
             return Err(CalibrateError::Interrupted);
         }
+        self.progress.advance(1);
         self.bench.time(routine)
     }
 
@@ -88,6 +92,7 @@ impl RoutineTimer for Stoppable<'_> {
         if self.stop.load(Ordering::Acquire) {
             return Err(CalibrateError::Interrupted);
         }
+        self.progress.advance(1);
         self.bench.time_apart(routine)
     }
 

@@ -163,6 +163,19 @@ pub fn input(path: &Path) -> io::Result<File> {
     }
 }
 
+/// A file without a name that holds all of an input, to be read several times; it is gone when it is closed.
+///
+/// # Errors
+/// If the input is longer than its kind may be, or cannot be read, or the folder for temporary files is full.
+pub fn kept(input: impl Read, kind: InputKind) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    let length = io::copy(&mut input.take(kind.most.saturating_add(1)), &mut file)?;
+    match length > kind.most {
+        true => Err(InputError::TooLong { kind, found: "more".to_owned() }.into()),
+        false => Ok(file),
+    }
+}
+
 /// The text of a file that the kernel makes, below `/proc` or `/sys`; its first 64 MiB at most.
 ///
 /// # Errors
@@ -281,6 +294,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_kept_is_read_from_its_start_each_time() {
+        let file = kept(&b"0123456789"[..], SMALL).unwrap();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        for _ in 0..2 {
+            let mut read = String::new();
+            input(Path::new(&path)).unwrap().read_to_string(&mut read).unwrap();
+            assert_eq!(read, "0123456789");
+        }
+        let error = kept(&b"0123456789a"[..], SMALL).unwrap_err();
+        assert_eq!(error.to_string(), "expected a note of at most 10 bytes, found more");
     }
 
     #[test]

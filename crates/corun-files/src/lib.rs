@@ -9,7 +9,9 @@ mod output;
 mod signals;
 mod unfinished;
 
-pub use input::{InputError, InputKind, Stream, bytes, input, kernel_text, random, stream, text};
+pub use input::{
+    InputError, InputKind, Stream, bytes, input, kept, kernel_text, random, stream, text,
+};
 pub use output::{Output, is_descriptor};
 pub use signals::{is_signal_ignored, signals_to_handle};
 pub use unfinished::{are_handled_elsewhere, remove_unfinished};

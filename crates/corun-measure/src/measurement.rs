@@ -308,6 +308,11 @@ impl Forecaster {
         Self { planned: PlannedAnalyses::new(request, arms), max_time: request.max_time }
     }
 
+    /// The time allowed.
+    pub fn max_time(&self) -> Duration {
+        self.max_time
+    }
+
     /// The forecast after so many blocks; `None` while there is too little to say.
     pub fn forecast(&self, blocks: u32, samples: &[Sample], elapsed: Duration) -> Option<Forecast> {
         let (metric, estimate) = self.planned.headline(samples, blocks)?;

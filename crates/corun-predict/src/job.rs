@@ -1,4 +1,4 @@
-//! The input of a prediction, and the steps that it reports while it runs.
+//! The input of a prediction.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,21 +51,3 @@ pub enum MemoryOf {
     /// Values fitted to this host, probed between the measured runs.
     Host,
 }
-
-/// The step that a prediction is at.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
-    /// The program runs to count its instructions.
-    Counting,
-    /// The program runs to profile which blocks it executes, so that simulation points can be chosen.
-    Learning,
-    /// The program is traced; holds the instructions of the whole run where they are known.
-    Tracing(Option<u64>),
-    /// The trace is simulated: instructions done, and all of them.
-    Simulating(u64, u64),
-    /// The program is measured: uncontended runs so far, and the number wanted.
-    Measuring(usize, usize),
-}
-
-/// The callback that receives each step.
-pub(crate) type OnProgress<'a> = dyn FnMut(Progress) + Send + 'a;

@@ -17,7 +17,7 @@ mod stages;
 pub use error::PredictError;
 pub use estimate::over;
 pub use extrapolation::extrapolated;
-pub use job::{Job, MemoryOf, Progress};
+pub use job::{Job, MemoryOf};
 pub use native::{MeasureError, Measured, measure};
 pub use predict::predict;
 pub use sampling::Sampling;

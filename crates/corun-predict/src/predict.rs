@@ -3,22 +3,22 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use corun_record::Prediction;
+use corun_record::{Prediction, Progress};
 
 use crate::stages::{
     ExtrapolatedRun, FittedModel, MeasuredProgram, MemoryProbe, ProfiledRun, RecordedRun, Report,
     SimulatedRun,
 };
-use crate::{Job, PredictError, Progress};
+use crate::{Job, PredictError};
 
-/// Predicts how long a program takes on a core.
+/// Predicts how long a program takes on a core; `progress` hears of each stage.
 ///
 /// # Errors
 /// If the program cannot be run, traced or simulated, or `stop` was set. A program that cannot be measured natively gets
 /// a caveat instead.
 pub fn predict(
     job: &Job<'_>,
-    progress: &mut (dyn FnMut(Progress) + Send),
+    progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Prediction, PredictError> {
     let (started, begun) = (SystemTime::now(), Instant::now());

@@ -31,6 +31,18 @@ impl Exit {
         Self::NotPermitted,
         Self::Interrupted,
     ];
+
+    /// What the exit code says, as one sentence: the text of every help, man page and document.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "Everything asked for was done.",
+            Self::Failed => "Something failed: the command, a file or the system.",
+            Self::Usage => "The command line has no meaning.",
+            Self::NotPossible => "This machine cannot do it.",
+            Self::NotPermitted => "This machine could do it, but this user may not.",
+            Self::Interrupted => "It was interrupted; what was finished is kept.",
+        }
+    }
 }
 
 /// An error whose `Display` says what was expected, what was found and where, in one sentence.

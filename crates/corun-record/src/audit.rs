@@ -5,8 +5,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
 use crate::observation::Observation;
+use crate::record::Body;
 use crate::run::{Caveat, Ending, MachineSummary};
 use crate::upgrade::{each, interrupted_to_ending, rename};
+
+/// What `corun audit --list` shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditPropertyList {
+    /// The properties, in the order of the table.
+    pub properties: Vec<ListedAuditProperty>,
+}
+
+/// A property that can be audited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedAuditProperty {
+    /// Its name, as the command line takes it.
+    pub name: String,
+    /// The question that it answers, one line.
+    pub question: String,
+    /// Where the expectation is from.
+    pub source: String,
+    /// Whether it is audited only where it is named, since it takes long.
+    pub is_by_name_only: bool,
+    /// Why it cannot be shown on this machine, as the end of a sentence.
+    pub not_possible: Option<String>,
+}
+
+impl Body for AuditPropertyList {
+    const FORMAT: &str = "corun-audit-properties";
+    const VERSION: u32 = 1;
+}
 
 /// What `corun audit --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -21,6 +21,7 @@ mod placement;
 mod placements;
 mod plain;
 mod prediction;
+mod progress;
 mod record;
 mod run;
 mod sample;
@@ -37,7 +38,10 @@ mod upgrade;
 mod workload;
 
 pub use actionable::{Actionable, Exit};
-pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
+pub use audit::{
+    Audit, AuditBound, AuditPropertyList, AuditReading, AuditRow, AuditVerdict, EvidenceSource,
+    ListedAuditProperty,
+};
 pub use bench::{Bench, WorkloadNotPossible};
 pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
 pub use calibration::{
@@ -64,6 +68,7 @@ pub use prediction::{
     CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
     Prediction, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
+pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
 pub use record::{Body, Record};
 pub use run::{
     Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run, Verdict,

@@ -1,6 +1,8 @@
 //! An audit for the terminal and as CSV: property, expected, observed, figure, verdict.
 
-use corun_record::{Audit, AuditRow, AuditVerdict, EvidenceSource, Metric, Observation};
+use corun_record::{
+    Audit, AuditPropertyList, AuditRow, AuditVerdict, EvidenceSource, Metric, Observation,
+};
 
 use crate::figures::seconds;
 use crate::prose::{machine, plural};
@@ -9,6 +11,23 @@ use crate::terminal::{NO_BREAK, grid, section, wrap};
 
 /// The observations that are shown for each number of tasks.
 const FREE: &str = "free@";
+
+/// The properties that can be audited, and why some cannot be shown here.
+pub fn list_audit_properties(list: &AuditPropertyList, columns: u16) -> String {
+    let properties = &list.properties;
+    let widest = properties.iter().map(|property| property.name.len()).max().unwrap_or(0);
+    let indent = " ".repeat(widest + 2);
+    let mut text = String::new();
+    for property in properties {
+        let rarely = if property.is_by_name_only { " (with --only alone)" } else { "" };
+        let line = format!("{:widest$}  {}{rarely}", property.name, property.question);
+        text += &wrap(&line, &indent, columns);
+        if let Some(why) = &property.not_possible {
+            text += &wrap(&format!("{indent}not possible here: {why}"), &indent, columns);
+        }
+    }
+    text
+}
 
 /// The audit as text for a terminal of this many columns.
 pub fn audit_to_terminal(audit: &Audit, columns: u16) -> String {

@@ -22,7 +22,7 @@ mod terminal;
 mod top_down;
 mod trace;
 
-pub use audit::{audit_to_csv, audit_to_terminal};
+pub use audit::{audit_to_csv, audit_to_terminal, list_audit_properties};
 pub use bench::{
     HierarchySweep, bench_to_terminal, describe_workload, list_workloads, memory_hierarchy,
 };

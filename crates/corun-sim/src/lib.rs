@@ -30,7 +30,7 @@ pub mod uops;
 
 pub use comparison::Comparison;
 pub use core::{CycleStack, Deadlock, DeadlockedThread, Occupancy};
-pub use corun_record::PageSize;
+pub use corun_record::{PageSize, Unwatched};
 pub use error::SimulationError;
 pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;

@@ -119,7 +119,7 @@ impl<F: InstructionSource> Machine<F> {
 
 #[cfg(test)]
 mod tests {
-    use corun_record::PageSize;
+    use corun_record::{PageSize, Unwatched};
     use corun_trace::format::{Options, Trace, Writer};
     use corun_trace::{Sink, ThreadId, decode};
 
@@ -400,7 +400,8 @@ mod tests {
             let timings = TimingTable::of(&model).unwrap();
             let run = |warmed: u64| {
                 let mut machine =
-                    alone(&model, &timings, &trace, ThreadId(0), PageSize::Small).unwrap();
+                    alone(&model, &timings, &trace, ThreadId(0), PageSize::Small, &Unwatched)
+                        .unwrap();
                 // In two parts, between which the pipeline is full.
                 machine.cores[0].warm(0, warmed / 2, &mut machine.memory).unwrap();
                 machine.run(&[vec![warmed / 2 + 500]]).unwrap();
@@ -416,7 +417,8 @@ mod tests {
             assert_eq!(run(WARMED), [0; 3], "{}", model.name);
             let cold = {
                 let mut machine =
-                    alone(&model, &timings, &trace, ThreadId(0), PageSize::Small).unwrap();
+                    alone(&model, &timings, &trace, ThreadId(0), PageSize::Small, &Unwatched)
+                        .unwrap();
                 machine.run(&[vec![900]]).unwrap();
                 let MemoryRequests { l1d_misses, l1i_misses, .. } = machine.state(0, 0).requests;
                 [l1d_misses, l1i_misses, machine.state(0, 0).mispredicts]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::PageSize;
+use corun_record::{PageSize, Progress, Stage};
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
@@ -71,7 +71,7 @@ impl Simulated {
     }
 }
 
-/// Runs a thread of a trace alone on a core.
+/// Runs a thread of a trace alone on a core; `progress` hears of its instructions.
 ///
 /// # Errors
 /// If the trace is damaged where it is read, or has no such thread, or the core makes no progress.
@@ -80,9 +80,14 @@ pub fn simulate(
     timings: &TimingTable,
     trace: &Trace,
     part: Part,
+    progress: &dyn Progress,
 ) -> Result<Simulated, SimulationError> {
     trace.require_code()?;
-    let mut machine = alone(model, timings, trace, part.thread, part.pages)?;
+    let there = trace.threads().iter().find(|it| it.id == part.thread).map(|it| it.instructions);
+    let wanted = part.length.map(|length| length.saturating_add(part.warm_up));
+    let total = there.map(|there| wanted.unwrap_or(there).min(there));
+    progress.begin(Stage::new("simulating", "instructions", total));
+    let mut machine = alone(model, timings, trace, part.thread, part.pages, progress)?;
     machine.warm_up(part.warm_up, part.warm_up)?;
     let begin = machine.state(0, 0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
@@ -101,11 +106,12 @@ pub(crate) fn alone<'t>(
     trace: &'t Trace,
     thread: ThreadId,
     pages: PageSize,
+    progress: &'t dyn Progress,
 ) -> Result<Machine<Recorded<'t>>, FormatError> {
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
     let pages = Pages::of(0, 0, pages).on(model);
-    let source = Recorded::new(lowering, trace, thread, pages, Replay::Once)?;
+    let source = Recorded::new(lowering, trace, thread, pages, Replay::Once, progress)?;
     Ok(Machine::new(model, vec![(stack_update, vec![source])]))
 }
 

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use corun_record::PageSize;
+use corun_record::{PageSize, Progress, Stage};
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
@@ -173,7 +173,7 @@ struct Place {
     length: u64,
 }
 
-/// Simulates the `phase`-th of so many phases.
+/// Simulates the `phase`-th of so many phases; `progress` hears of the instructions of all workers.
 ///
 /// # Errors
 /// If a trace is damaged where it is read, or a core makes no progress.
@@ -181,10 +181,12 @@ pub fn simulate_together(
     setup: Setup<'_, '_>,
     phase: usize,
     phases: usize,
+    progress: &dyn Progress,
 ) -> Result<Phase, SimulationError> {
     setup.processes.iter().try_for_each(|process| process.trace.require_code())?;
     let mut cpus = cpus(setup, phase as f64 / phases.max(1) as f64);
-    let mut machine = machine(setup, &cpus)?;
+    progress.begin(Stage::new("simulating", "instructions", expected(setup, &cpus)));
+    let mut machine = machine(setup, &cpus, progress)?;
     let mut targets: Vec<Vec<u64>> =
         setup.mapping.cores.iter().map(|core| vec![0; core.cpus.len()]).collect();
     targets.resize(machine.cores(), vec![u64::MAX]);
@@ -311,8 +313,20 @@ fn recorded(setup: Setup<'_, '_>, place: Place) -> u64 {
     place.length.min(recorded)
 }
 
+/// Instructions of all workers together, unless some take turns: how far a slice goes is not known before.
+fn expected(setup: Setup<'_, '_>, cpus: &[Cpu]) -> Option<u64> {
+    cpus.iter().try_fold(0_u64, |sum, cpu| match cpu.workers[..] {
+        [place] => Some(sum.saturating_add(setup.warm_up + recorded(setup, place))),
+        _ => None,
+    })
+}
+
 /// The cores at rest, each worker's program where it begins.
-fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, FormatError> {
+fn machine<'a>(
+    setup: Setup<'a, '_>,
+    cpus: &[Cpu],
+    progress: &'a dyn Progress,
+) -> Result<Running<'a>, FormatError> {
     let mut orders: HashMap<(usize, usize), Rc<RefCell<Synchronisation>>> = HashMap::new();
     let mut numbers: HashMap<(usize, usize), u32> = HashMap::new();
     let lowering = || Lowering::new(setup.model, setup.timings);
@@ -342,7 +356,7 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, Format
             // What lies before it warms up, as it does where nothing goes round.
             Replay::Looping { begin, end, first: first.saturating_sub(setup.warm_up) }
         };
-        Recorded::new(lowering(), process.trace, place.thread, pages, course)
+        Recorded::new(lowering(), process.trace, place.thread, pages, course, progress)
     };
     let slices = slices(setup);
     let mut cores: Vec<Vec<Sliced<Recorded<'_>>>> = Vec::new();

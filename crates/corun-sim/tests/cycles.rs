@@ -11,7 +11,7 @@ use std::path::Path;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::thread_mapping::{MappingRequest, map_threads};
-use corun_sim::{PageSize, Phase, Process, Setup, in_parallel, simulate_together};
+use corun_sim::{PageSize, Phase, Process, Setup, Unwatched, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
 const PLACEMENTS: [&str; 4] = ["spread", "full", "stacked", "free@3"];
@@ -41,7 +41,7 @@ fn phase(model: &CoreModel, timings: &TimingTable, trace: &Trace, placement: &st
         first_turn: 0,
         own_code: false,
     };
-    simulate_together(setup, 1, 4).unwrap()
+    simulate_together(setup, 1, 4, &Unwatched).unwrap()
 }
 
 /// Of a model, a line for each worker of each placement: instructions, cycles, mispredicted

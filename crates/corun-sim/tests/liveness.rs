@@ -11,7 +11,7 @@ use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, Policy};
 use corun_sim::plausible;
 use corun_sim::thread_mapping::{MappingRequest, map_threads};
-use corun_sim::{PageSize, Process, Setup, in_parallel, simulate_together};
+use corun_sim::{PageSize, Process, Setup, Unwatched, in_parallel, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{BlockId, Event, Sink, ThreadId};
 use rand::seq::IndexedRandom;
@@ -140,7 +140,7 @@ fn try_one(number: usize, models: &[(CoreModel, TimingTable)], traces: &[Trace])
         own_code: chance.random_bool(0.3),
     };
     description += &format!(", {placement}, phase {phase}, warm-up {warm_up}, {:?}", setup.length);
-    match simulate_together(setup, phase, phases) {
+    match simulate_together(setup, phase, phases, &Unwatched) {
         Ok(phase) => {
             let wrong = phase.workers.iter().find_map(|one| {
                 let rate = plausible::of_rate(one.instructions as f64, one.cycles, &model);
@@ -201,7 +201,7 @@ fn copies_in_step_at_the_start_of_a_program_come_to_their_end() {
             first_turn: 0,
             own_code: false,
         };
-        let found = simulate_together(setup, 0, 1);
+        let found = simulate_together(setup, 0, 1, &Unwatched);
         let found = found.unwrap_or_else(|error| panic!("{}: {error}", model.name));
         assert!(found.workers.iter().all(|one| one.cycles < 1e7), "{}", model.name);
     }
@@ -241,7 +241,7 @@ fn a_window_much_shorter_than_a_time_slice_takes_seconds() {
                     first_turn: 0,
                     own_code: false,
                 };
-                simulate_together(setup, 0, 1).unwrap()
+                simulate_together(setup, 0, 1, &Unwatched).unwrap()
             };
             let (short, usual) = (phase(1.0), phase(3.0));
             for (short, usual) in short.workers.iter().zip(&usual.workers) {

@@ -13,7 +13,7 @@ mod zen4;
 use blocks::{cycles, cycles_on, model};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::{Part, simulate};
+use corun_sim::{Part, Unwatched, simulate};
 use proptest::prelude::*;
 
 /// Independent `lea`s of one address register: nothing but ports and renaming limits them.
@@ -90,7 +90,7 @@ fn the_refill_behind_a_misprediction_is_lost_to_it() {
         core.front.prediction.mispredict = cycles;
         let timings = TimingTable::of(&core).unwrap();
         let part = Part { warm_up: 1000, ..Part::default() };
-        let simulated = simulate(&core, &timings, &trace, part).unwrap();
+        let simulated = simulate(&core, &timings, &trace, part, &Unwatched).unwrap();
         let stack = &simulated.stack;
         let of = |name: &str| stack.cycles().find(|one| one.0 == name).unwrap().1;
         (of("mispredict"), of("front end"), simulated.mispredicts as f64)
@@ -133,7 +133,7 @@ fn cycles_of_a_round(core: &CoreModel, body: &[u8], touches: &[u64]) -> f64 {
     let instructions = trace.threads()[0].instructions;
     let timings = TimingTable::of(core).unwrap();
     let part = Part { warm_up: instructions / 2, ..Part::default() };
-    simulate(core, &timings, &trace, part).unwrap().cycles as f64 / 2000.0
+    simulate(core, &timings, &trace, part, &Unwatched).unwrap().cycles as f64 / 2000.0
 }
 
 #[test]

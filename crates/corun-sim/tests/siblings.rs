@@ -4,7 +4,7 @@ mod made;
 
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, Policy, Vendor};
-use corun_sim::{Part, simulate};
+use corun_sim::{Part, Unwatched, simulate};
 use corun_trace::format::Trace;
 use made::{By, Loop, body, simulated, smt_yield};
 
@@ -355,7 +355,7 @@ fn what_warms_up_is_what_lies_before() {
     for model in models() {
         let timings = TimingTable::of(&model).unwrap();
         let part = Part { thread, warm_up, ..Part::default() };
-        let plain = simulate(&model, &timings, &fresh, part).unwrap().cycles as f64;
+        let plain = simulate(&model, &timings, &fresh, part, &Unwatched).unwrap().cycles as f64;
         let placed = simulated(&model, &[&fresh], "single", 1).cycles(0).unwrap();
         assert!((placed / plain - 1.0).abs() < 0.01, "{}: {placed} {plain}", model.name);
     }

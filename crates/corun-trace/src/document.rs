@@ -1,7 +1,7 @@
 //! What a trace holds as the document of `corun trace info`.
 
 use corun_record::{
-    Caveat, DisassembledInstruction, HotBlock as RecordedBlock, NativeRun as RecordedRun,
+    Caveat, DisassembledInstruction, HotBlock as RecordedBlock, NativeRun as RecordedRun, Progress,
     TraceClosing, TraceFootprint, TraceInfo, TraceOpening, TracePlan, TracedBranches, TracedEnding,
     TracedMemory, TracedPoint, TracedThread, UsedTracer,
 };
@@ -10,13 +10,17 @@ use crate::format::{Closing, FormatError, Opening, Trace};
 use crate::summary::{Footprint, HotBlock, Summary, disassemble, summary};
 use crate::{Ending, Plan};
 
-/// A trace in figures, with so many of its hottest blocks.
+/// A trace in figures, with so many of its hottest blocks; `progress` hears of its instructions.
 ///
 /// # Errors
 /// If it is damaged where it says nothing of it.
-pub fn info(trace: &Trace, hottest: usize) -> Result<TraceInfo, FormatError> {
+pub fn info(
+    trace: &Trace,
+    hottest: usize,
+    progress: &dyn Progress,
+) -> Result<TraceInfo, FormatError> {
     let Summary { instructions, executions, blocks, branches, memory, code, data, hottest } =
-        summary(trace, hottest)?;
+        summary(trace, hottest, progress)?;
     let threads = trace.threads();
     Ok(TraceInfo {
         opening: opening(trace.opening()),

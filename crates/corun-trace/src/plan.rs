@@ -145,6 +145,15 @@ impl Plan {
         }
     }
 
+    /// Instructions that are recorded, if that is settled before the run.
+    pub fn recorded(&self) -> Option<u64> {
+        let mut all = 0_u64;
+        for Interval { begin, end, .. } in self.clone().intervals() {
+            all += if end == u64::MAX { return None } else { end - begin };
+        }
+        Some(all)
+    }
+
     /// Whether the run is one that the user does not see.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Count | Self::Learn)
@@ -239,6 +248,14 @@ mod tests {
             Plan::SimulationPoints { windows: Vec::new(), length: 10, warm_up: 5, total: 100 };
         let plan = Plan::After { skip: 50, warm_up: 20, rest: Box::new(rest) };
         assert_eq!(serde_json::from_str::<Plan>(old).unwrap(), plan);
+    }
+
+    #[test]
+    fn how_much_is_recorded_is_known_of_what_has_an_end() {
+        let samples = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100 };
+        assert_eq!(samples.recorded(), Some(60));
+        assert_eq!(Plan::Window { skip: 5, length: Some(7) }.recorded(), Some(7));
+        assert_eq!(Plan::Whole.recorded(), None);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use corun_record::{Counter, Progress, Stage};
+
 use crate::doubts::{ended_in_doubt, ended_otherwise, took_long, wrote_otherwise};
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
 use crate::output::{Watch, Written};
@@ -24,6 +26,8 @@ pub struct TraceRequest {
     pub target: Target,
     /// The part of its run.
     pub part: Part,
+    /// Instructions of the whole run, if they are known.
+    pub instructions: Option<u64>,
     /// Where the run begins to count; at its start if none is given.
     pub from: Option<FromCall>,
     /// The threads to record, counted from 0 in the order in which they begin; all of them if none is
@@ -67,7 +71,7 @@ pub struct TraceOutcome {
     pub doubts: Vec<String>,
 }
 
-/// Traces the program to an output.
+/// Traces the program to an output; `progress` hears of recorded instructions.
 ///
 /// # Errors
 /// If the program cannot be run, the tracer fails or the output takes no more. What was written up to
@@ -76,6 +80,7 @@ pub fn run_trace<W: Write + Send + 'static>(
     request: &TraceRequest,
     chosen: &Chosen<'_>,
     output: W,
+    progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<(TraceOutcome, W), TraceError> {
     let plan = request.plan(chosen, stop)?;
@@ -95,8 +100,14 @@ pub fn run_trace<W: Write + Send + 'static>(
     };
     let mut writer = Writer::new(output, &opening, request.options)?;
     let begun = Instant::now();
-    let mut sink =
-        Filter { inner: &mut writer, wanted: &request.threads, threads: Vec::new(), recorded: 0 };
+    progress.begin(Stage::new("tracing", "instructions", plan.recorded().or(request.instructions)));
+    let mut sink = Filter {
+        inner: &mut writer,
+        wanted: &request.threads,
+        threads: Vec::new(),
+        recorded: 0,
+        told: Counter::new(progress),
+    };
     let watch = (request.runs_again && request.compares_output).then(Watch::begin).flatten();
     let traced = request
         .slow_run
@@ -105,6 +116,7 @@ pub fn run_trace<W: Write + Send + 'static>(
     let written = watch.and_then(Watch::end);
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
     let begun_threads = sink.threads.len();
+    drop(sink);
     let mut traced = match traced {
         Ok(traced) => traced,
         Err(error) => {

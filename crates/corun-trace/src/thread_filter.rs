@@ -1,5 +1,7 @@
 //! The choice of threads: a trace may hold some threads of a program only.
 
+use corun_record::Counter;
+
 use crate::{Block, BlockId, OrderedMarker, Sink, SinkError, ThreadId};
 
 /// A sink that passes on the requested threads and counts their instructions.
@@ -10,6 +12,8 @@ pub(crate) struct Filter<'a> {
     /// Each thread's identity in the inner sink, if it is wanted.
     pub(crate) threads: Vec<Option<ThreadId>>,
     pub(crate) recorded: u64,
+    /// Of these, as they are told.
+    pub(crate) told: Counter<'a>,
 }
 
 impl Sink for Filter<'_> {
@@ -35,6 +39,7 @@ impl Sink for Filter<'_> {
     ) -> Result<(), SinkError> {
         let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
         self.recorded += u64::from(executed);
+        self.told.add(u64::from(executed));
         self.inner.execute(inner, block, executed, values)
     }
 

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use corun_record::Unwatched;
 use corun_trace::format::Options;
 use corun_trace::{Ending, Part, Plan, SlowRunNotice, Target, TraceRequest, choose, run_trace};
 
@@ -38,6 +39,7 @@ fn a_program_that_takes_long_is_said_to_while_it_runs() {
     let request = TraceRequest {
         target: Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] },
         part: Part::Of(Plan::Window { skip: 0, length: Some(100) }),
+        instructions: None,
         from: None,
         threads: Vec::new(),
         runs_again: false,
@@ -45,6 +47,7 @@ fn a_program_that_takes_long_is_said_to_while_it_runs() {
         options: Options::default(),
         slow_run: SlowRunNotice { first: Duration::from_millis(1), say: let_it_go_on },
     };
-    let (outcome, _) = run_trace(&request, &chosen, Vec::new(), &AtomicBool::new(false)).unwrap();
+    let (outcome, _) =
+        run_trace(&request, &chosen, Vec::new(), &Unwatched, &AtomicBool::new(false)).unwrap();
     assert_eq!(outcome.traced.ending, Ending::Exited(5));
 }

@@ -10,6 +10,7 @@ mod core_model;
 mod exports;
 mod first_steps;
 mod foreground;
+mod help;
 mod interruption;
 mod parse;
 mod problem;
@@ -22,7 +23,7 @@ mod version;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ColorChoice, Parser};
 
 use command::Command;
 
@@ -33,13 +34,17 @@ use command::Command;
 // Not the name that the file may have been given.
 #[command(bin_name = "corun")]
 struct CommandLine {
+    /// Colour the output: auto is on a terminal, unless NO_COLOR or CLICOLOR=0 is set; CLICOLOR_FORCE=1 is
+    /// always
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
 fn main() -> ExitCode {
     interruption::outlive_large_files();
-    let line: CommandLine = match parse::command_line() {
+    let line = match parse::command_line() {
         Ok(line) => line,
         Err(exit) => return exit,
     };

@@ -1,33 +1,170 @@
 //! The command line, and what is said of one that has no meaning: there arguments are shown as everything
 //! else that corun did not write itself.
+//!
+//! A command to run needs no `--` before it as long as no option follows its name: whether `--max-time` is
+//! corun's or the program's would be a guess.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, ColorChoice, Command, CommandFactory, FromArgMatches, ValueEnum};
 use corun_record::{excerpt, on_one_line, shown};
 
 use crate::problem::{Problem, complain};
-use crate::{terminal, version};
+use crate::{CommandLine, help, terminal, version};
+
+/// The whole grammar, with what every help ends in.
+pub(crate) fn grammar() -> Command {
+    help::with_endings(CommandLine::command())
+}
 
 /// What was asked for.
 ///
 /// # Errors
 /// The exit code, once help was shown or a mistake reported.
-pub(crate) fn command_line<T: Parser>() -> Result<T, ExitCode> {
-    T::try_parse().map_err(|error| {
-        let exit = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        if !error.use_stderr() {
-            return answered(&error, exit);
-        }
-        if std::env::args_os().all(|argument| excerpt(&shown(&argument)).as_str() == argument) {
-            // With its colours; a closed output changes nothing.
-            let _ = error.print();
-        } else {
-            complain(&mistake(&error.render().to_string()));
-        }
-        exit
+pub(crate) fn command_line() -> Result<CommandLine, ExitCode> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let colour = colour_asked(&typed);
+    terminal::set_colour(colour);
+    parsed(grammar().color(colour), &typed).map_err(|mistake| match mistake {
+        Mistake::Clap(error) => report(&error),
+        Mistake::OptionAfterCommand(problem) => problem.report(),
     })
+}
+
+/// Why a line has no meaning, or help that was asked for.
+#[derive(Debug)]
+enum Mistake {
+    Clap(Box<clap::Error>),
+    OptionAfterCommand(Problem),
+}
+
+impl From<clap::Error> for Mistake {
+    fn from(error: clap::Error) -> Self {
+        Self::Clap(Box::new(error))
+    }
+}
+
+fn parsed(mut grammar: Command, typed: &[OsString]) -> Result<CommandLine, Mistake> {
+    let matches = grammar.try_get_matches_from_mut(typed)?;
+    if let Some(problem) = option_after_command(&grammar, &matches, typed) {
+        return Err(Mistake::OptionAfterCommand(problem));
+    }
+    Ok(CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))?)
+}
+
+/// The colour asked for, known before the line is parsed: a mistake in it is shown in colour, too.
+fn colour_asked(typed: &[OsString]) -> ColorChoice {
+    let mut words = typed.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    let mut colour = ColorChoice::Auto;
+    while let Some(word) = words.next().filter(|word| *word != "--") {
+        let value = match word.strip_prefix("--color") {
+            Some("") => words.next().unwrap_or_default(),
+            Some(value) => value.trim_start_matches('='),
+            None => continue,
+        };
+        colour = ColorChoice::from_str(value, false).unwrap_or(colour);
+    }
+    colour
+}
+
+/// The problem of an option in a command that is not set apart by `--`.
+fn option_after_command(
+    grammar: &Command,
+    matches: &ArgMatches,
+    typed: &[OsString],
+) -> Option<Problem> {
+    let (mut leaf, mut found) = (grammar, matches);
+    while let Some((name, inner)) = found.subcommand() {
+        (leaf, found) = (leaf.find_subcommand(name)?, inner);
+    }
+    let positional = leaf.get_positionals().find(|it| it.is_trailing_var_arg_set())?;
+    let count = found.get_raw(positional.get_id().as_str())?.count();
+    // The command is the end of the line.
+    let (before, command) = typed.split_at_checked(typed.len().checked_sub(count)?)?;
+    if before.last().is_some_and(|word| word == "--") {
+        return None;
+    }
+    let is_option = |word: &&OsString| word.len() > 1 && word.as_encoded_bytes()[0] == b'-';
+    let option = command.iter().skip(1).find(is_option)?;
+    let known = |word: &OsString| leaf.get_arguments().find(|it| is_called(it, word));
+    let (own, rest) = set_apart(command, known);
+    let head = format!("corun {}", line_of(before.iter().skip(1)));
+    let of_program = format!("{head} -- {}", line_of(command));
+    let program = excerpt(&shown(&command[0]));
+    let next_step = match own.is_empty() {
+        true => format!("An option of {program} needs `--` before the command: {of_program}"),
+        false => format!(
+            "If it is corun's: {head} {} {}\n  If it is {program}'s: {of_program}",
+            line_of(own),
+            line_of(rest)
+        ),
+    };
+    Some(Problem::usage(
+        format!(
+            "expected corun's options before the command, or `--` in front of it, found {} after {program}",
+            excerpt(&shown(option))
+        ),
+        next_step,
+    ))
+}
+
+/// Whether a word is this option, with or without its value.
+fn is_called(argument: &Arg, word: &OsString) -> bool {
+    let word = word.to_string_lossy();
+    let long = word.strip_prefix("--").map(|it| it.split_once('=').map_or(it, |(name, _)| name));
+    let short = word.strip_prefix('-').and_then(|it| it.chars().next());
+    match long {
+        Some(long) => {
+            argument.get_long() == Some(long)
+                || argument.get_all_aliases().is_some_and(|them| them.contains(&long))
+        }
+        None => short.is_some() && argument.get_short() == short,
+    }
+}
+
+/// The options of corun in a command, with their values, and the command without them.
+fn set_apart<'a>(
+    command: &'a [OsString],
+    known: impl Fn(&OsString) -> Option<&'a Arg>,
+) -> (Vec<&'a OsString>, Vec<&'a OsString>) {
+    let (mut own, mut rest) = (Vec::new(), vec![&command[0]]);
+    let mut words = command[1..].iter();
+    while let Some(word) = words.next() {
+        match known(word) {
+            None => rest.push(word),
+            Some(option) => {
+                own.push(word);
+                let takes_next = option.get_action().takes_values()
+                    && !word.to_string_lossy().contains('=')
+                    && option.get_num_args().is_none_or(|it| it.min_values() > 0);
+                own.extend(words.next().filter(|_| takes_next));
+            }
+        }
+    }
+    (own, rest)
+}
+
+/// Words as a line to copy into a shell.
+fn line_of<'a>(words: impl IntoIterator<Item = &'a OsString>) -> String {
+    let words = words.into_iter().map(|word| word.to_string_lossy());
+    excerpt(&shell_words::join(words))
+}
+
+/// Says what is wrong, or shows what was asked for.
+fn report(error: &clap::Error) -> ExitCode {
+    let exit = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    if !error.use_stderr() {
+        return answered(error, exit);
+    }
+    if std::env::args_os().all(|argument| excerpt(&shown(&argument)).as_str() == argument) {
+        // With its colours; a closed output changes nothing.
+        let _ = error.print();
+    } else {
+        complain(&mistake(&error.render().to_string()));
+    }
+    exit
 }
 
 /// Help and the version are what was asked for: one that cannot be written is a failure.
@@ -52,4 +189,69 @@ fn mistake(rendered: &str) -> String {
         .min();
     let sentence = rendered[..end.unwrap_or(rendered.len())].trim_end();
     format!("{}\n\nFor more information, try '--help'.", on_one_line(sentence))
+}
+
+/// The path of the subcommand that a line runs, such as `trace info`.
+#[cfg(test)]
+pub(crate) fn subcommand_of(typed: &[OsString]) -> Result<String, String> {
+    parsed(grammar(), typed).map_err(|mistake| format!("{mistake:?}"))?;
+    let matches = grammar().get_matches_from(typed);
+    let (mut found, mut path) = (&matches, Vec::new());
+    while let Some((name, inner)) = found.subcommand() {
+        path.push(name);
+        found = inner;
+    }
+    Ok(path.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(line: &str) -> Result<CommandLine, String> {
+        let typed: Vec<OsString> =
+            shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
+        parsed(grammar(), &typed).map_err(|mistake| match mistake {
+            Mistake::OptionAfterCommand(problem) => problem.to_string(),
+            Mistake::Clap(error) => panic!("{error}"),
+        })
+    }
+
+    #[test]
+    fn the_grammar_is_sound() {
+        grammar().debug_assert();
+    }
+
+    #[test]
+    fn a_command_without_options_needs_no_separator() {
+        for line in [
+            "corun measure sleep 0.1",
+            "corun measure --max-time 5s sleep 0.1",
+            "corun measure -- sleep 0.1 --max-time 5s",
+            "corun measure cat -",
+            "corun trace -o FILE gzip FILE",
+            "corun predict ./solver 3",
+            "corun smt run --state off make all",
+        ] {
+            assert!(said(line).is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_option_after_a_command_is_refused_with_both_meanings() {
+        insta::assert_snapshot!(said("corun measure sleep 0.1 --max-time 5s").unwrap_err(), @"");
+        insta::assert_snapshot!(said("corun measure --placement spread sort -n -q FILE").unwrap_err(), @"");
+        insta::assert_snapshot!(said("corun trace -o FILE gzip -kc 'a file'").unwrap_err(), @"");
+        insta::assert_snapshot!(said("corun smt run --state off npm run -- --yes").unwrap_err(), @"");
+    }
+
+    #[test]
+    fn colour_is_known_before_the_line_is_parsed() {
+        let asked =
+            |line: &str| colour_asked(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(asked("corun --color never topo"), ColorChoice::Never);
+        assert_eq!(asked("corun topo --color=always --nonsense"), ColorChoice::Always);
+        assert_eq!(asked("corun topo --color"), ColorChoice::Auto);
+        assert_eq!(asked("corun measure -- ls --color=always"), ColorChoice::Auto);
+    }
 }

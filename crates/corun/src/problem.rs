@@ -1,10 +1,13 @@
 //! A problem as the user meets it: what was expected and found, what to do, and an exit code.
 
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use corun_record::{Actionable, Exit, on_lines, shortened, shown};
+
+use crate::progress::aside;
 
 /// Anything that ends a subcommand before its work is done.
 #[derive(Debug)]
@@ -56,8 +59,14 @@ impl Problem {
 
     /// Says it on standard error and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        complain(&format!("corun: {}\n  {}", below(&self.sentence), self.next_step));
+        complain(&self.to_string());
         code(self.exit)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "corun: {}\n  {}", below(&self.sentence), self.next_step)
     }
 }
 
@@ -74,7 +83,9 @@ const MAX_LINE_CHARS: usize = 2000;
 /// controls a terminal, whatever its origin.
 #[expect(clippy::disallowed_methods, reason = "this is the writer")]
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", on_lines(text));
+    aside(|| {
+        let _ = writeln!(std::io::stderr(), "{}", on_lines(text));
+    });
 }
 
 /// As [`say`], with lines that do not fill a screen each.

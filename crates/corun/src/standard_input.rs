@@ -1,8 +1,16 @@
-//! Whether a program that corun runs several times can read standard input each time.
+//! Standard input of corun: kept for programs that read it several times, or left unread, which is said.
 
-use std::io;
-use std::os::fd::AsFd;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use corun_files::InputKind;
+
+use crate::problem::{Problem, say};
+
+/// The most of standard input that is kept.
+const KEPT: InputKind = InputKind { name: "standard input", most: 1 << 30 };
 
 /// Whether standard input is a pipe or a socket, so that a second run could not read what the first one did.
 pub(crate) fn is_used_up() -> bool {
@@ -10,4 +18,48 @@ pub(crate) fn is_used_up() -> bool {
     let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
     let kind = input.and_then(|input| Ok(input.metadata()?.file_type()));
     kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
+}
+
+/// The file that a program is to read as its standard input: the one named, or for `-` a file without a name that
+/// holds all of corun's own standard input, so that each copy reads it from the start.
+///
+/// # Errors
+/// If standard input is longer than 1 GiB, or cannot be read or kept.
+pub(crate) fn file(named: Option<&Path>) -> Result<Option<PathBuf>, Problem> {
+    match named {
+        Some(name) if name == Path::new("-") => kept(io::stdin().lock()).map(Some),
+        Some(name) => Ok(Some(name.to_owned())),
+        None => Ok(None),
+    }
+}
+
+fn kept(input: impl Read) -> Result<PathBuf, Problem> {
+    let file = corun_files::kept(input, KEPT).map_err(|error| {
+        Problem::failed(
+            format!("could not keep standard input: {error}"),
+            "Write it to a file, and name that: --stdin FILE.",
+        )
+    })?;
+    // It is there for as long as corun is; programs do not inherit it, but open it anew, each at its start.
+    let descriptor = file.into_raw_fd();
+    Ok(PathBuf::from(format!("/proc/{}/fd/{descriptor}", std::process::id())))
+}
+
+/// Says that something is in a pipe on standard input that nothing reads.
+pub(crate) fn remark_on_unread_pipe() {
+    if is_used_up() && is_filled() {
+        say(
+            "corun: standard input is a pipe that nothing reads; `--stdin -` gives it to every run of the \
+             command",
+        );
+    }
+}
+
+/// Whether bytes wait on standard input.
+fn is_filled() -> bool {
+    let mut count: libc::c_int = 0;
+    // SAFETY: the call writes one integer.
+    unsafe {
+        libc::ioctl(io::stdin().as_raw_fd(), libc::FIONREAD, &raw mut count) == 0 && count > 0
+    }
 }

@@ -1,7 +1,9 @@
 //! What the terminal can show, and showing it.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 
+use anstream::AutoStream;
+use clap::ColorChoice;
 use corun_record::on_lines;
 use corun_report::ExportError;
 
@@ -15,10 +17,21 @@ pub(crate) fn width() -> u16 {
     u16::try_from(columns()).unwrap_or(u16::MAX)
 }
 
-/// Whether standard output wants colour (<https://no-color.org>).
+/// Sets what `--color` asks for, before anything is shown.
+pub(crate) fn set_colour(choice: ColorChoice) {
+    let choice = match choice {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
+/// Whether standard output is coloured: as `--color` says, else as NO_COLOR (<https://no-color.org>), CLICOLOR and
+/// CLICOLOR_FORCE (<https://bixense.com/clicolors>) say, else on a terminal.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub(crate) fn has_colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
+    AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
 }
 
 /// Shows text on standard output, where nothing in it steers a terminal, whatever wrote it; a reader who has
@@ -28,6 +41,14 @@ pub(crate) fn has_colour() -> bool {
 /// If the text cannot be written, for instance on a full disk.
 pub(crate) fn show(text: &str) -> Result<(), ExportError> {
     write(&on_lines(text))
+}
+
+/// As [`show`] of a text for a program, in which nothing is foreign.
+///
+/// # Errors
+/// As [`show`].
+pub(crate) fn pass_on(text: &str) -> Result<(), ExportError> {
+    write(text)
 }
 
 /// As [`show`] of a text in corun's own colours, where the terminal wants them. The code that put them in has

@@ -55,6 +55,18 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).filter(|&number| number > 0).ok_or_else(expected)
 }
 
+/// A number of copies, which is optional: the command that follows may have been taken for it.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub(crate) fn copies(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "expected a number of copies, or `--copies --` before the command, found \"{text}\""
+        )
+    })
+}
+
 /// As [`count`], or none at all.
 ///
 /// # Errors

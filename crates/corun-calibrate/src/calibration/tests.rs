@@ -115,7 +115,7 @@ impl RoutineTimer for Made {
 fn found() -> (Calibration, MeasuredModel) {
     let mut made = Made::new();
     let (base, timings) = (made.base.clone(), made.timings.clone());
-    let found = calibrate(&mut made, &base, &timings, &AtomicBool::new(false), |_| {}).unwrap();
+    let found = calibrate(&mut made, &base, &timings, &Unwatched, &AtomicBool::new(false)).unwrap();
     let model = measured_model(&base, &found.figures, "made", "a made core").unwrap();
     (found, model)
 }
@@ -175,7 +175,34 @@ fn only_a_slower_form_differs_from_the_base() {
 fn whoever_stops_it_gets_nothing() {
     let mut made = Made::new();
     let (base, timings) = (made.base.clone(), made.timings.clone());
-    let stopped = calibrate(&mut made, &base, &timings, &AtomicBool::new(true), |_| {});
+    let stopped = calibrate(&mut made, &base, &timings, &Unwatched, &AtomicBool::new(true));
     assert!(matches!(stopped, Err(CalibrateError::Interrupted)), "{stopped:?}");
     assert_eq!(made.times, 0);
+}
+
+/// What was heard of the work: each stage with its units.
+#[derive(Default)]
+struct Heard(std::sync::Mutex<Vec<(Stage, u64)>>);
+
+impl Progress for Heard {
+    fn begin(&self, stage: Stage) {
+        self.0.lock().unwrap().push((stage, 0));
+    }
+
+    fn advance(&self, units: u64) {
+        self.0.lock().unwrap().last_mut().expect("a stage has begun").1 += units;
+    }
+}
+
+#[test]
+fn every_form_and_every_part_is_told() {
+    let mut made = Made::new();
+    let (base, timings) = (made.base.clone(), TimingTable::of(&made.base).unwrap());
+    let heard = Heard::default();
+    calibrate(&mut made, &base, &timings, &heard, &AtomicBool::new(false)).unwrap();
+    let heard = heard.0.into_inner().unwrap();
+    assert_eq!(heard.len(), 1 + PARTS.len());
+    let (forms, done) = &heard[0];
+    assert_eq!(forms.total, Some(*done), "forms are counted before");
+    assert!(heard[1..].iter().all(|(stage, done)| stage.total.is_none() && *done > 0), "{heard:?}");
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use corun_model::timing::TimingTable;
+use corun_record::{Progress, Stage};
 
 use crate::assembly::{encode, encode_all};
 use crate::code::nop;
@@ -42,11 +43,17 @@ struct References {
 pub(crate) fn forms(
     bench: &mut dyn RoutineTimer,
     base: &TimingTable,
+    progress: &dyn Progress,
 ) -> Result<Vec<FormFigure>, CalibrateError> {
     let known = all().filter(|form| bench.knows(&form.sample())).collect::<Vec<_>>();
+    progress.begin(Stage::new("timing instructions", "forms", 2 * known.len() as u64));
     let mut pass = || -> Result<Vec<Option<FormFigure>>, CalibrateError> {
         let references = References::of(bench, &known)?;
-        known.iter().map(|form| measure(bench, form, base, &references)).collect()
+        let measured = known.iter().map(|form| {
+            progress.advance(1);
+            measure(bench, form, base, &references)
+        });
+        measured.collect()
     };
     let (first, second) = (pass()?, pass()?);
     let both = first.into_iter().zip(second);

@@ -3,12 +3,11 @@
 use std::sync::atomic::AtomicBool;
 
 use corun_calibrate::{InterferenceReading, ProbeRings};
-use corun_record::{Caveat, MeasuredRuns};
+use corun_record::{Caveat, MeasuredRuns, Progress, Stage};
 
 use super::{MemoryProbe, RecordedRun};
-use crate::job::OnProgress;
 use crate::native::{Subject, measure};
-use crate::{Job, PredictError, Progress};
+use crate::{Job, PredictError};
 
 /// The native runs, and the readings of the memory probe.
 pub(crate) struct MeasuredProgram {
@@ -26,7 +25,7 @@ impl MeasuredProgram {
         job: &Job<'_>,
         recorded: &RecordedRun,
         probe: MemoryProbe,
-        progress: &mut OnProgress<'_>,
+        progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
         let Some(budget) = job.measure_for else {
@@ -41,7 +40,15 @@ impl MeasuredProgram {
         };
         let rings = probe.rings();
         caveats.extend(probe.caveat);
-        let on_run = |run, runs| progress(Progress::Measuring(run, runs));
+        let mut known = None;
+        let on_run = |run: usize, runs: usize| {
+            if known.replace(runs) == Some(runs) {
+                progress.advance(1);
+            } else {
+                progress.begin(Stage::new("measuring the program", "runs", runs as u64));
+                progress.advance(run as u64);
+            }
+        };
         match measure(subject, budget, probe.probe, on_run, stop) {
             Ok(Some(measured)) => {
                 let readings = rings.map(|rings| (rings, measured.readings));

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
+use corun_record::{Progress, Stage};
 use corun_trace::{Ending, Native, Plan, PreRun, PreRunResult, TraceError};
 
-use crate::job::OnProgress;
-use crate::{Job, PredictError, Progress};
+use crate::{Job, PredictError};
 
 /// The result of the pre-run, and the plan of the traced run that follows from it.
 pub(crate) struct ProfiledRun {
@@ -21,13 +21,15 @@ impl ProfiledRun {
     /// Runs the program once, unless the plan is known without.
     pub(crate) fn of(
         job: &Job<'_>,
-        progress: &mut OnProgress<'_>,
+        progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
         let pre_run = job.sampling.pre_run(job.from);
         let mut result = None;
         if pre_run.is_needed() {
-            progress(if pre_run.learns() { Progress::Learning } else { Progress::Counting });
+            let what =
+                if pre_run.learns() { "profiling the program" } else { "counting instructions" };
+            progress.begin(Stage::new(what, "", None));
             let found = run(job, pre_run, stop)?;
             PredictError::check_ending(found.traced.ending)?;
             result = Some(found);

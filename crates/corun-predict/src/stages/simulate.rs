@@ -2,14 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use corun_record::SimulationCost;
+use corun_record::{Progress, SimulationCost, Stage};
 use corun_sim::{SimulatedWindows, simulate_windows};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::{FittedModel, RecordedRun};
-use crate::job::OnProgress;
-use crate::{Job, PredictError, Progress};
+use crate::{Job, PredictError};
 
 /// The simulated windows, and what the simulation cost.
 pub(crate) struct SimulatedRun {
@@ -23,11 +22,15 @@ impl SimulatedRun {
         job: &Job<'_>,
         recorded: &RecordedRun,
         fitted: &FittedModel,
-        progress: &mut OnProgress<'_>,
+        progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
-        let goes_on = |done, all| {
-            progress(Progress::Simulating(done, all));
+        let mut told = None;
+        let goes_on = |done: u64, all: u64| {
+            if told.is_none() {
+                progress.begin(Stage::new("simulating", "instructions", all));
+            }
+            progress.advance(done - told.replace(done).unwrap_or(0));
             !stop.load(Ordering::Relaxed)
         };
         let RecordedRun { trace, thread, .. } = recorded;

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use corun_files::Output;
+use corun_record::Progress;
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
     Ending, Part, Plan, SlowRunNotice, ThreadId, TraceError, TraceOutcome, TraceRequest, run_trace,
 };
 
 use super::ProfiledRun;
-use crate::job::OnProgress;
 use crate::silence::Silence;
-use crate::{Job, PredictError, Progress};
+use crate::{Job, PredictError};
 
 /// The trace of a program, and its busiest thread.
 pub(crate) struct RecordedRun {
@@ -39,14 +39,14 @@ impl RecordedRun {
     pub(crate) fn of(
         job: &Job<'_>,
         profiled: ProfiledRun,
-        progress: &mut OnProgress<'_>,
+        progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
         let ProfiledRun { plan, before, instructions } = profiled;
         let file = output_file(job.keep.as_deref())?;
         let output = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
-        progress(Progress::Tracing(instructions));
-        let (outcome, _) = record(job, plan.clone(), output, stop).map_err(PredictError::Trace)?;
+        let (outcome, _) = record(job, (plan.clone(), instructions), output, progress, stop)
+            .map_err(PredictError::Trace)?;
         PredictError::check_ending(outcome.traced.ending)?;
         let instructions = outcome.traced.instructions.saturating_sub(before);
         let input = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
@@ -77,13 +77,15 @@ impl RecordedRun {
 
 fn record(
     job: &Job<'_>,
-    plan: Plan,
+    (plan, instructions): (Plan, Option<u64>),
     output: File,
+    progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<(TraceOutcome, File), TraceError> {
     let request = TraceRequest {
         target: job.target.clone(),
         part: Part::Of(plan),
+        instructions,
         from: None,
         threads: Vec::new(),
         runs_again: false,
@@ -92,7 +94,7 @@ fn record(
         slow_run: SlowRunNotice::default(),
     };
     let silence = Silence::begin();
-    let outcome = run_trace(&request, &job.tracer, output, stop);
+    let outcome = run_trace(&request, &job.tracer, output, progress, stop);
     drop(silence);
     outcome
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::{Part, Simulated, simulate};
+use corun_sim::{Part, Simulated, Unwatched, simulate};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::programs::Program;
@@ -47,7 +47,7 @@ pub(crate) fn show(model: &CoreModel, timings: &TimingTable, programs: &[Program
 
 fn run(model: &CoreModel, timings: &TimingTable, program: &Program) -> Simulated {
     let part = Part::default();
-    simulate(model, timings, &program.trace, part).expect("the trace is sound")
+    simulate(model, timings, &program.trace, part, &Unwatched).expect("the trace is sound")
 }
 
 /// How long something takes, and what it gives.

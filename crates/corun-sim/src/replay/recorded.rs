@@ -1,5 +1,6 @@
 //! A recorded thread, as a core takes it: once, over and over, or in step with the others of its process.
 
+use corun_record::{Counter, Progress};
 use corun_trace::format::{Events, FormatError, Trace};
 use corun_trace::{BlockId, Event, ThreadId, disassemble};
 
@@ -24,6 +25,8 @@ pub(crate) struct Recorded<'t> {
     /// The decoded window of a looping replay, from its second round on.
     window: Option<Window>,
     error: Option<FormatError>,
+    /// Instructions that the core was given.
+    given: Counter<'t>,
 }
 
 /// How a thread goes through its trace.
@@ -86,21 +89,22 @@ impl Window {
 }
 
 impl<'t> Recorded<'t> {
-    /// A thread of a trace, with the pages of its process.
+    /// A thread of a trace, with the pages of its process; `progress` hears how many instructions the core was given.
     pub(crate) fn new(
         lowering: Lowering<'t>,
         trace: &'t Trace,
         thread: ThreadId,
         pages: Pages,
         replay: Replay,
+        progress: &'t dyn Progress,
     ) -> Result<Self, FormatError> {
         let events = match replay {
             Replay::Looping { first, .. } => trace.events_at(thread, first)?,
             _ => trace.events(thread)?,
         };
         let blocks = vec![NOWHERE; trace.blocks().len()];
-        let (window, error) = (None, None);
-        Ok(Self { trace, thread, events, lowering, blocks, pages, replay, window, error })
+        let (window, error, given) = (None, None, Counter::new(progress));
+        Ok(Self { trace, thread, events, lowering, blocks, pages, replay, window, error, given })
     }
 
     /// What could not be read, if anything.
@@ -176,6 +180,7 @@ impl<'t> Recorded<'t> {
             if executed > 0 && !code[*known as usize].instructions.is_empty() {
                 self.lowering.count(&code[*known as usize], executed as usize);
                 let address = block.address;
+                self.given.add(u64::from(executed));
                 return Ok(Next::Step(Step { block: *known, address, executed }));
             }
             values.clear();
@@ -228,6 +233,7 @@ mod tests {
     use corun_trace::format::{Options, Writer};
 
     use corun_model::timing::TimingTable;
+    use corun_record::Unwatched;
     use corun_trace::{Sink, decode};
 
     use crate::replay::recorded::*;
@@ -269,7 +275,7 @@ mod tests {
         let lowering = Lowering::new(&model, &timings);
         let replay = Replay::Looping { begin, end, first };
         let mut source =
-            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay).unwrap();
+            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay, &Unwatched).unwrap();
         let (mut code, mut values) = (Vec::new(), Vec::new());
         for _ in 0..all.len() {
             assert!(matches!(source.next(0, &mut code, &mut values), Next::Step(_)));
@@ -294,7 +300,7 @@ mod tests {
         let lowering = Lowering::new(&model, &timings);
         let replay = Replay::Looping { begin: 0, end: 2, first: 0 };
         let mut source =
-            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay).unwrap();
+            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay, &Unwatched).unwrap();
         assert_eq!(source.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
     }
 }

@@ -3,7 +3,7 @@
 //! One core runs them all, one after the other, so that predictors keep what they learned as they do in
 //! a whole run.
 
-use corun_record::PageSize;
+use corun_record::{PageSize, Unwatched};
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
 
@@ -121,7 +121,7 @@ pub fn simulate_windows(
     let intervals = intervals(trace, thread)?;
     let all = intervals.last().map_or(0, |interval| interval.end);
     let not_counted = before(trace);
-    let mut machine = alone(model, timings, trace, thread, pages)?;
+    let mut machine = alone(model, timings, trace, thread, pages, &Unwatched)?;
     let mut together = machine.state(0, 0).since(&machine.state(0, 0));
     let mut windows = Vec::new();
     let mut recorded = EventCounts::default();
@@ -249,12 +249,32 @@ fn set_weights(trace: &Trace, intervals: &mut [Interval]) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use corun_record::{Progress, Stage};
     use corun_trace::format::{Opening, Options, Writer};
     use corun_trace::{OrderedMarker, Sink, decode};
 
     use crate::sampling::*;
     use crate::{Part, simulate};
     use corun_model::find;
+
+    #[derive(Default)]
+    struct Heard {
+        stage: Mutex<Option<Stage>>,
+        done: AtomicU64,
+    }
+
+    impl Progress for Heard {
+        fn begin(&self, stage: Stage) {
+            assert_eq!(self.stage.lock().unwrap().replace(stage), None);
+        }
+
+        fn advance(&self, units: u64) {
+            self.done.fetch_add(units, Ordering::Relaxed);
+        }
+    }
 
     /// A loop of three instructions, in intervals: phase, instructions left out before, rounds.
     fn trace(intervals: &[(Phase, u64, u32)]) -> Trace {
@@ -321,8 +341,14 @@ mod tests {
         let found = simulated(&trace);
         let model = find("zen3").unwrap();
         let timings = TimingTable::of(&model).unwrap();
-        let whole = simulate(&model, &timings, &trace, Part::default()).unwrap();
+        let whole = simulate(&model, &timings, &trace, Part::default(), &Unwatched).unwrap();
         assert_eq!((found.windows.len(), found.windows[0].begin), (1, 0));
+        // Told in steps, and the rest at the end.
+        let heard = Heard::default();
+        let watched = simulate(&model, &timings, &trace, Part::default(), &heard).unwrap();
+        assert_eq!(watched, whole);
+        let total = heard.stage.into_inner().unwrap().and_then(|it| it.total);
+        assert_eq!((total, heard.done.into_inner()), (Some(1500), 1500));
         assert_eq!((found.together.instructions, found.together.cycles), (1500, whole.cycles));
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
-use corun_sim::{Outcome, PageSize, Phase, Process, Setup, simulate_together};
+use corun_sim::{Outcome, PageSize, Phase, Process, Setup, Unwatched, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Marker, OrderedMarker, Sink, decode};
 
@@ -82,7 +82,13 @@ fn phase_of(
     (phase, phases): (usize, usize),
 ) -> Phase {
     let timings = timings(model);
-    simulate_together(setup(model, &timings, processes, mapping, warm_up), phase, phases).unwrap()
+    simulate_together(
+        setup(model, &timings, processes, mapping, warm_up),
+        phase,
+        phases,
+        &Unwatched,
+    )
+    .unwrap()
 }
 
 /// The timing of a model that comes with corun, read once in a test.
@@ -131,7 +137,8 @@ pub(crate) fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) 
     let warm_up = trace.threads()[0].instructions / 4;
     let run = |placement: &str, mapping: ThreadMapping| {
         let setup = Setup { own_code, ..setup(model, &timings, &processes, &mapping, warm_up) };
-        let phases = (0..2).map(|phase| simulate_together(setup, phase, 2).unwrap()).collect();
+        let phases =
+            (0..2).map(|phase| simulate_together(setup, phase, 2, &Unwatched).unwrap()).collect();
         Outcome { placement: placement.parse().unwrap(), phases, matched: Vec::new() }
     };
     let spread = run("spread", vec![vec![vec![0]]].into());
@@ -145,7 +152,7 @@ pub(crate) fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
     let mapping = vec![vec![vec![1], vec![0]]].into();
     let timings = timings(model);
     let setup = Setup { first_turn: 1, ..setup(model, &timings, &processes, &mapping, first / 4) };
-    let phase = simulate_together(setup, 0, 1).unwrap();
+    let phase = simulate_together(setup, 0, 1, &Unwatched).unwrap();
     let placement = corun_record::Placement::Full(Some(2));
     Outcome { placement, phases: vec![phase], matched: Vec::new() }
 }

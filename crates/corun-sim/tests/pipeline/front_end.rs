@@ -2,7 +2,7 @@
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::{Part, Simulated, simulate};
+use corun_sim::{Part, Simulated, Unwatched, simulate};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Sink, decode};
 
@@ -13,7 +13,7 @@ use super::{assert_near, made};
 fn second_half(core: &CoreModel, trace: &Trace) -> Simulated {
     let timings = TimingTable::of(core).unwrap();
     let warm_up = trace.threads()[0].instructions / 2;
-    simulate(core, &timings, trace, Part { warm_up, ..Part::default() }).unwrap()
+    simulate(core, &timings, trace, Part { warm_up, ..Part::default() }, &Unwatched).unwrap()
 }
 
 pub(super) fn cycles_each(core: &CoreModel, trace: &Trace) -> f64 {

@@ -2,7 +2,7 @@
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::{Part, simulate};
+use corun_sim::{Part, Unwatched, simulate};
 
 use super::blocks::model;
 use super::made::Loop;
@@ -123,7 +123,7 @@ fn no_other_core_is_blamed_where_there_is_one() {
     let core = zen4();
     let timings = TimingTable::of(&core).unwrap();
     let part = Part { warm_up: 10_000, ..Part::default() };
-    let simulated = simulate(&core, &timings, &trace, part).unwrap();
+    let simulated = simulate(&core, &timings, &trace, part, &Unwatched).unwrap();
     let of = |name: &str| simulated.stack.cycles().find(|one| one.0 == name).map_or(0.0, |it| it.1);
     assert!(of("store queue") > 0.5 * simulated.cycles as f64, "{:?}", simulated.stack);
     assert_eq!(of("other core"), 0.0);
@@ -140,7 +140,8 @@ fn a_stream_from_memory_is_nearly_as_fast_as_memory() {
     let stream = Loop { body: &body, touches: &touches, rounds, ..Loop::default() }.trace();
     let warm_up = stream.threads()[0].instructions / 2;
     let part = Part { warm_up, ..Part::default() };
-    let found = simulate(&core, &TimingTable::of(&core).unwrap(), &stream, part).unwrap();
+    let found =
+        simulate(&core, &TimingTable::of(&core).unwrap(), &stream, part, &Unwatched).unwrap();
     let bytes_a_ns = (rounds / 2 * 4 * 64) as f64 / (found.cycles as f64 / core.gigahertz);
     let most = core.hierarchy.main.gigabytes_a_second;
     assert!(bytes_a_ns > 0.8 * most && bytes_a_ns < 1.02 * most, "{bytes_a_ns} of {most} GB/s");

@@ -1,6 +1,8 @@
 //! Checking a whole trace: every frame against the index, every event against the dictionary, and every
 //! block against the branch before it.
 
+use corun_record::{Counter, Progress};
+
 use super::error::FormatError;
 use super::index::{Entry, EntryContent};
 use super::scan::by_scan;
@@ -38,8 +40,9 @@ pub struct Break {
     pub to: u64,
 }
 
-/// Reads everything that a trace holds.
-pub fn check(trace: &Trace) -> Checked {
+/// Reads everything that a trace holds; `progress` hears of its instructions.
+pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
+    progress.begin(trace.stage("checking the trace", None));
     let mut checked = Checked::default();
     match by_scan(trace.source()) {
         Ok(scanned) => {
@@ -69,7 +72,7 @@ pub fn check(trace: &Trace) -> Checked {
     let exits: Vec<Exit> = trace.blocks().iter().map(Exit::of).collect();
     for thread in trace.threads() {
         let before = checked.instructions;
-        if let Err(error) = check_thread(trace, thread, &exits, &mut checked) {
+        if let Err(error) = check_thread(trace, thread, &exits, &mut checked, progress) {
             checked.problems.push(error);
             // That some are missing then follows.
             continue;
@@ -96,7 +99,9 @@ fn check_thread(
     thread: &Thread,
     exits: &[Exit],
     checked: &mut Checked,
+    progress: &dyn Progress,
 ) -> Result<(), FormatError> {
+    let mut read = Counter::new(progress);
     let mut events = trace.events(thread.id)?;
     let mut last = None;
     loop {
@@ -105,6 +110,7 @@ fn check_thread(
         match event {
             Event::Block { block, executed, .. } => {
                 checked.instructions += u64::from(executed);
+                read.add(u64::from(executed));
                 let to = trace.block(block).address;
                 if let Some(from) = last.filter(|&from: &usize| !exits[from].allows(to)) {
                     let from = trace.blocks()[from].address;

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::path::Path;
 use std::slice;
 
+use corun_record::Stage;
+
 use super::error::FormatError;
 use super::events::{EventReader, Head, Step};
 use super::frame::Kind;
@@ -137,6 +139,13 @@ impl Trace {
     /// The threads of which something was recorded or counted, by identity.
     pub fn threads(&self) -> &[Thread] {
         &self.threads
+    }
+
+    /// The work of reading all that is recorded, or what is recorded of one thread.
+    pub fn stage(&self, what: &str, thread: Option<ThreadId>) -> Stage {
+        let is_read = |it: &&Thread| thread.is_none_or(|thread| thread == it.id);
+        let read = self.threads().iter().filter(is_read).map(|it| it.instructions);
+        Stage::new(what, "instructions", read.fold(0, u64::saturating_add))
     }
 
     /// What a thread does, from its first recorded instruction on.

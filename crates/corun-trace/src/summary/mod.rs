@@ -5,6 +5,8 @@ mod listing;
 
 use std::collections::BTreeMap;
 
+use corun_record::{Counter, Progress};
+
 use crate::flow::Exit;
 use crate::format::{FormatError, Trace};
 use crate::{Block, BlockId, BranchKind, Direction, Event, Form, Marker, MemoryOperand};
@@ -78,11 +80,17 @@ pub struct HotBlock {
     pub share: f64,
 }
 
-/// Sums a whole trace up, with so many of its hottest blocks.
+/// Sums a whole trace up, with so many of its hottest blocks; `progress` hears of its instructions.
 ///
 /// # Errors
 /// If it is damaged.
-pub fn summary(trace: &Trace, hottest: usize) -> Result<Summary, FormatError> {
+pub fn summary(
+    trace: &Trace,
+    hottest: usize,
+    progress: &dyn Progress,
+) -> Result<Summary, FormatError> {
+    progress.begin(trace.stage("reading the trace", None));
+    let mut read = Counter::new(progress);
     let mut tally = Tally::new(trace.blocks());
     for thread in trace.threads() {
         let mut events = trace.events(thread.id)?;
@@ -90,6 +98,7 @@ pub fn summary(trace: &Trace, hottest: usize) -> Result<Summary, FormatError> {
         while let Some(event) = events.next_event()? {
             match event {
                 Event::Block { block, executed, values } => {
+                    read.add(u64::from(executed));
                     tally.execute(block, executed, values);
                     tally.follow(last, block);
                     let is_whole = executed as usize == trace.block(block).instructions.len();

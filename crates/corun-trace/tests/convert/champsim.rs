@@ -1,5 +1,6 @@
 //! ChampSim's records, both ways.
 
+use corun_record::Unwatched;
 use corun_trace::convert::Foreign;
 use corun_trace::convert::champsim::{ImportError, Imported, import};
 use corun_trace::format::check;
@@ -247,10 +248,10 @@ fn any_record() -> impl Strategy<Value = [u8; 64]> {
 fn an_import_is_checked_and_summed_up_like_a_trace() {
     let (file, exported) = run(2).exported(Foreign::ChampSim);
     let trace = trace_of(&file).unwrap();
-    let checked = check(&trace);
+    let checked = check(&trace, &Unwatched);
     assert_eq!((checked.instructions, checked.breaks), (exported.records, 0));
     assert!(checked.problems.is_empty(), "{:?}", checked.problems);
-    let summary = summary(&trace, 1).unwrap();
+    let summary = summary(&trace, 1, &Unwatched).unwrap();
     let branches = summary.branches;
     let counts = (branches.conditional, branches.taken, branches.calls, branches.returns);
     assert_eq!(counts, (2, 1, 2, 2));

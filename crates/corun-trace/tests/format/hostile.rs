@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use corun_record::Unwatched;
 use corun_trace::convert::{ExportError, Foreign};
 use corun_trace::format::Trace;
 use corun_trace::{
@@ -105,7 +106,7 @@ fn endless() -> Recording {
 #[test]
 fn a_repetition_without_end_is_summed_up_and_not_exported() {
     let trace = Trace::from_bytes(write(&endless(), 1_000)).unwrap();
-    assert_eq!(summary(&trace, 1).unwrap().instructions, 2);
+    assert_eq!(summary(&trace, 1, &Unwatched).unwrap().instructions, 2);
     for foreign in [Foreign::ChampSim, Foreign::Sift] {
         let mut file = Vec::new();
         let mut exporter = foreign.exporter(&mut file).unwrap();

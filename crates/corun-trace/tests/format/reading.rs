@@ -2,6 +2,7 @@
 
 use crate::recordings::{closing, copy, opening, read, recording, stream, write};
 use crate::synthetic::{MIXTURES, Program};
+use corun_record::Unwatched;
 use corun_trace::format::{
     Break, Closing, FormatError, Options, Stream, Trace, Writer, check, end_early,
 };
@@ -143,7 +144,7 @@ fn a_cut_trace_is_given_an_end_and_keeps_its_whole_frames() {
         let trace = Trace::open(file.path()).unwrap();
         assert!(trace.is_complete());
         assert_eq!(trace.closing(), Some(&remark));
-        let checked = check(&trace);
+        let checked = check(&trace, &Unwatched);
         assert!(checked.problems.is_empty(), "{:?}", checked.problems);
         kept.push(checked.instructions);
         let ended = std::fs::read(file.path()).unwrap();
@@ -242,7 +243,7 @@ fn a_full_disk_is_an_error_that_says_so() {
 #[test]
 fn a_sound_trace_passes_the_check() {
     let recording = program(30_000);
-    let checked = check(&Trace::from_bytes(write(&recording, 1_000)).unwrap());
+    let checked = check(&Trace::from_bytes(write(&recording, 1_000)).unwrap(), &Unwatched);
     assert!(checked.problems.is_empty(), "{:?}", checked.problems);
     assert!(checked.instructions >= 30_000 && checked.frames > 30);
 }
@@ -252,7 +253,7 @@ fn the_check_finds_a_flipped_bit_and_a_block_that_does_not_follow() {
     let mut bytes = write(&program(30_000), 1_000);
     let place = bytes.len() / 2;
     bytes[place] ^= 1;
-    let checked = check(&Trace::from_bytes(bytes).unwrap());
+    let checked = check(&Trace::from_bytes(bytes).unwrap(), &Unwatched);
     assert!(matches!(checked.problems[0], FormatError::Damaged { .. }), "{:?}", checked.problems);
 
     let mut recording = Recording::default();
@@ -261,7 +262,7 @@ fn the_check_finds_a_flipped_bit_and_a_block_that_does_not_follow() {
     let block = recording.define(corun_trace::decode(0x1000, &[0x90, 0x90]).unwrap()).unwrap();
     recording.execute(thread, block, 2, &[]).unwrap();
     recording.execute(thread, block, 2, &[]).unwrap();
-    let checked = check(&Trace::from_bytes(write(&recording, 1_000)).unwrap());
+    let checked = check(&Trace::from_bytes(write(&recording, 1_000)).unwrap(), &Unwatched);
     let first = Break { tid: 5, instruction: 2, from: 0x1000, to: 0x1000 };
     assert_eq!((checked.breaks, checked.first_break), (1, Some(first)));
 }
@@ -287,7 +288,7 @@ fn the_check_finds_a_wrong_count_where_it_stands() {
     sum.update(&header);
     sum.update(content);
     file.extend([&header[..], &sum.finalize().to_le_bytes(), content].concat());
-    let checked = check(&Trace::from_bytes(file).unwrap());
+    let checked = check(&Trace::from_bytes(file).unwrap(), &Unwatched);
     let [FormatError::Damaged { frame, found, .. }] = &checked.problems[..] else {
         panic!("{:?}", checked.problems)
     };

@@ -9,9 +9,13 @@ use corun_audit::native::{Native, facts};
 use corun_audit::{FEWEST_ROUNDS, Facts, Property, Settings, run_audit};
 use corun_machine::{CpuSet, Machine};
 use corun_measure::{InitialState, machine_summary};
-use corun_record::{Audit, AuditRow, AuditVerdict, Caveat, Document, Ending, EvidenceSource, Exit};
-use corun_report::{audit_to_csv, audit_to_terminal};
+use corun_record::{
+    Audit, AuditPropertyList, AuditRow, AuditVerdict, Caveat, Document, Ending, EvidenceSource,
+    Exit, ListedAuditProperty, Record,
+};
+use corun_report::{audit_to_csv, audit_to_terminal, list_audit_properties};
 
+use crate::answer::Answer;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
@@ -23,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
     /// List the properties, and say which cannot be shown here
-    #[arg(long, conflicts_with_all = ["only", "max_time", "seed", "json", "csv"])]
+    #[arg(long, conflicts_with_all = ["only", "max_time", "seed", "csv"])]
     list: bool,
     /// The time allowed; at least two rounds of all properties are run
     #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
@@ -38,7 +42,7 @@ pub(crate) struct Arguments {
     /// The seed of the order of properties in each round (default: a fresh one, recorded)
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write the audit as JSON to FILE (`-` is standard output)
+    /// Write the audit, or with --list the properties, as JSON to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the figures as CSV to FILE
@@ -54,7 +58,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let machine = Machine::read(Path::new("/"))?;
     let facts = facts(&machine, arguments.pinned_to(&machine)?);
     if arguments.list {
-        terminal::show(&list(&properties, &facts))?;
+        let answer = Answer::open(arguments.json.as_deref())?;
+        let list = Record {
+            machine: Some(machine_summary(&machine)),
+            ..answer.record(list(&properties, &facts))
+        };
+        answer.write(&list, |list, columns| list_audit_properties(&list.body, columns))?;
         return Ok(code(Exit::Done));
     }
     let exports = Exports::open([
@@ -68,6 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let initial_state = InitialState::observe();
     let mut native = Native::new(interrupt, facts.cpus(), !arguments.no_events);
     let line = StepProgress::new(arguments.quiet);
+    line.ends_at(settings.max_time);
     let outcome = run_audit(&properties, &facts, &mut native, settings, &mut |round, property| {
         line.show(format!("round {}: {}", round + 1, property.name));
     });
@@ -141,17 +151,16 @@ impl Arguments {
     }
 }
 
-fn list(properties: &[&Property], facts: &Facts) -> String {
-    let widest = properties.iter().map(|property| property.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for property in properties {
-        let rarely = if property.is_by_name_only { " (with --only alone)" } else { "" };
-        text += &format!("{:widest$}  {}{rarely}\n", property.name, property.question);
-        if let Err(why) = (property.plan)(facts) {
-            text += &format!("{:widest$}  not possible here: {why}\n", "");
-        }
-    }
-    text
+/// The properties as a document.
+fn list(properties: &[&Property], facts: &Facts) -> AuditPropertyList {
+    let listed = |property: &&Property| ListedAuditProperty {
+        name: property.name.to_owned(),
+        question: property.question.to_owned(),
+        source: property.source.to_owned(),
+        is_by_name_only: property.is_by_name_only,
+        not_possible: (property.plan)(facts).err(),
+    };
+    AuditPropertyList { properties: properties.iter().map(listed).collect() }
 }
 
 /// Other tasks are reported from this share of CPU time on.

@@ -4,11 +4,14 @@ mod audit;
 mod audit_load;
 mod bench;
 mod calibrate;
+mod completions;
 mod doctor;
 mod kernel_worker;
+mod man;
 mod measure;
 mod models;
 mod predict;
+mod program;
 mod schedule;
 mod simulate;
 mod smt;
@@ -54,6 +57,10 @@ pub(crate) enum Command {
     Doctor(doctor::Arguments),
     /// Show and switch SMT, and restore it
     Smt(smt::Arguments),
+    /// Print completions for a shell
+    Completions(completions::Arguments),
+    /// Write manual pages, one a subcommand
+    Man(man::Arguments),
     /// Run a load for the corun that audits the scheduler (not for people)
     #[command(hide = true)]
     AuditLoad,
@@ -73,7 +80,12 @@ impl Command {
     pub(crate) fn run(self) -> Result<ExitCode, Problem> {
         if !matches!(
             self,
-            Self::Smt(_) | Self::AuditLoad | Self::KernelWorker(_) | Self::SmtWatchdog(_)
+            Self::Smt(_)
+                | Self::Completions(_)
+                | Self::Man(_)
+                | Self::AuditLoad
+                | Self::KernelWorker(_)
+                | Self::SmtWatchdog(_)
         ) {
             report_what_is_left();
         }
@@ -92,6 +104,8 @@ impl Command {
             Self::AuditLoad => Ok(audit_load::run()),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),
+            Self::Completions(arguments) => completions::run(&arguments),
+            Self::Man(arguments) => man::run(&arguments),
             Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),
             Self::KernelWorker(arguments) => Ok(kernel_worker::run(arguments)),
         }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
-use corun_predict::{Job, MemoryOf, Progress, Sampling, predict};
+use corun_predict::{Job, MemoryOf, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
-use corun_report::{grouped, prediction_to_terminal};
+use corun_report::prediction_to_terminal;
 use corun_trace::{SystemCall, Target, choose_for};
 
+use super::program;
 use crate::core_model::{timings, validation_caveat};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
@@ -75,7 +76,7 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments; it runs several times, its output discarded
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -89,6 +90,7 @@ enum MemorySource {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    program::check(&arguments.command)?;
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let mut core = arguments.core(host_core().as_ref())?;
@@ -141,7 +143,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         machine: &machine,
     };
     let line = StepProgress::new(arguments.quiet);
-    let predicted = predict(&job, &mut |step| line.show(describe(&step)), &stop);
+    let predicted = predict(&job, &line, &stop);
     line.finish();
     let mut prediction = predicted?;
     let sentence = timings.usage().sentence();
@@ -249,18 +251,5 @@ fn another_core(name: &str, host: Option<&HostCore>) -> Vec<Caveat> {
             "The model is not known to be that of this host's core: what was measured here may differ \
              for that reason alone.",
         )],
-    }
-}
-
-fn describe(step: &Progress) -> String {
-    match *step {
-        Progress::Counting => "counting instructions".to_owned(),
-        Progress::Learning => "learning what is executed".to_owned(),
-        Progress::Tracing(None) => "tracing".to_owned(),
-        Progress::Tracing(Some(total)) => format!("tracing {} instructions", grouped(total)),
-        Progress::Simulating(done, all) => {
-            format!("simulating: {} of {} instructions", grouped(done), grouped(all))
-        }
-        Progress::Measuring(runs, wanted) => format!("measuring: {runs} of {wanted} runs"),
     }
 }

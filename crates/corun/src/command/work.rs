@@ -10,15 +10,16 @@ use clap::{Args, ValueEnum};
 use corun_measure::{CommandRequest, WorkRequest};
 use regex::Regex;
 
+use super::program::{self, SearchPath};
 use crate::problem::Problem;
-use crate::values;
+use crate::{standard_input, values};
 
 /// The work to run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(super) struct WorkArguments {
     /// The command; `{workers}` in its arguments becomes the number of threads to use
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
     /// Run a built-in workload instead of a command (`corun bench list` shows them)
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
@@ -28,6 +29,7 @@ pub(super) struct WorkArguments {
     pub(super) parameters: Vec<String>,
     /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
     #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with = "cores")]
+    #[arg(value_parser = values::copies)]
     pub(super) copies: Option<Option<u32>>,
     /// With `{workers}`: whether the command does a fixed total or a share for each worker
     #[arg(long, value_enum, default_value_t = Share::Total, conflicts_with = "workload")]
@@ -63,7 +65,8 @@ pub(super) struct SurroundingArguments {
     /// Run in this directory
     #[arg(long, value_name = "DIR", conflicts_with = "workload")]
     pub(super) cwd: Option<PathBuf>,
-    /// Read standard input from FILE; every copy reads it from the start (default: empty)
+    /// Read standard input from FILE; every copy reads it from the start (default: empty). `-` is corun's
+    /// own standard input, up to 1 GiB, which is read once and kept
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     pub(super) stdin: Option<PathBuf>,
     /// Give up when one run takes longer
@@ -76,10 +79,10 @@ pub(super) struct SurroundingArguments {
 }
 
 impl WorkArguments {
-    /// What was typed, as the work that is wanted; touches nothing.
+    /// What was typed, as the work that is wanted; reads standard input if that is asked for, and starts nothing.
     ///
     /// # Errors
-    /// If neither a command nor a workload is named.
+    /// If neither a command nor a workload is named, if there is no such program, or if standard input cannot be kept.
     pub(super) fn request(
         &self,
         surroundings: &SurroundingArguments,
@@ -96,8 +99,8 @@ impl WorkArguments {
         }
         if self.command.is_empty() {
             return Err(Problem::usage(
-                "expected a command after `--`, or `--workload NAME`, found neither",
-                "For instance: corun measure -- bash examples/regn.sh",
+                "expected a command or `--workload NAME`, found neither",
+                "For instance: corun measure bash examples/regn.sh",
             ));
         }
         let mut environment: Vec<(OsString, OsString)> =
@@ -106,13 +109,23 @@ impl WorkArguments {
             environment.retain(|(known, _)| known.as_os_str() != name.as_str());
             environment.push((name.into(), value.into()));
         }
+        let path = environment.iter().find(|(name, _)| name == "PATH");
+        let search = SearchPath {
+            path: path.map(|(_, path)| path.as_os_str()),
+            directory: surroundings.cwd.as_deref(),
+        };
+        program::check_on(&self.command, search)?;
+        let input = standard_input::file(surroundings.stdin.as_deref())?;
+        if input.is_none() {
+            standard_input::remark_on_unread_pipe();
+        }
         Ok(WorkRequest::Command(CommandRequest {
             argv: self.command.clone(),
             copies: self.copies.is_some(),
             per_worker: self.work == Share::PerWorker,
             environment,
             directory: surroundings.cwd.clone(),
-            input: surroundings.stdin.clone(),
+            input,
             expected_exit: surroundings.expect_exit,
             throughput: self.throughput.clone(),
         }))

@@ -1,12 +1,12 @@
 //! `corun audit`: properties for people, JSON for programs, and nothing left behind.
 
-use corun_record::{Audit, AuditVerdict, Document, EvidenceSource, Metric};
+use corun_record::{Audit, AuditPropertyList, AuditVerdict, Document, EvidenceSource, Metric};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun, wait_until};
 use crate::interruption::{children_of, ended_by, is_gone, start};
-use crate::schema::validator;
+use crate::schema::{fitting, validator};
 
 /// Properties that take less than half a second a round and can be shown on one CPU.
 const QUICK: [&str; 4] = ["audit", "--only=nice", "--max-time=1ms", "--quiet"];
@@ -61,9 +61,13 @@ fn the_list_says_what_cannot_be_shown() {
     let outcome = Outcome::of(&mut corun(["audit", "--list"]));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     for property in corun_audit::ALL {
-        let line = format!(" {}", property.question);
-        assert!(outcome.output.contains(property.name) && outcome.output.contains(&line));
+        let line = format!("{} {}", property.name, property.question);
+        assert!(outcome.unwrapped().contains(&line), "{}", outcome.output);
     }
+    let json = Outcome::of(&mut corun(["audit", "--list", "--json=-"])).output;
+    let list = fitting::<AuditPropertyList>(&json).body;
+    let names: Vec<&str> = list.properties.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, corun_audit::ALL.iter().map(|it| it.name).collect::<Vec<_>>());
 }
 
 #[test]

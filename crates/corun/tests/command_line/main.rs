@@ -23,6 +23,7 @@ mod placement;
 mod predict;
 mod schedule;
 mod schema;
+mod shells;
 mod simulate;
 mod smt;
 mod study;

@@ -7,10 +7,10 @@ use corun_machine::probe::Topology;
 use corun_machine::sharing::CpuSharing;
 use corun_machine::switch::SmtStatus;
 use corun_record::{
-    Audit, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document, FormCalibration,
-    ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError,
-    Record, Run, Schedule, SchedulingList, Simulation, StudyDescription, StudyList, StudyResult,
-    TraceInfo, WorkloadDescription, WorkloadList,
+    Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document,
+    FormCalibration, ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements,
+    Prediction, ReadError, Record, Run, Schedule, SchedulingList, Simulation, StudyDescription,
+    StudyList, StudyResult, TraceInfo, WorkloadDescription, WorkloadList,
 };
 use serde_json::Value;
 
@@ -24,6 +24,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (Bench::FORMAT, Bench::schema()),
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
+        schema_of::<AuditPropertyList>(),
         schema_of::<Schedule>(),
         schema_of::<Simulation>(),
         schema_of::<Blocks>(),

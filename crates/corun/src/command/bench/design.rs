@@ -69,7 +69,7 @@ impl DesignArguments {
         ])?;
         let interrupt = interruption::on_signals()?;
         let machine = Machine::read(Path::new("/"))?;
-        let mut progress = SuiteProgress::new(items.len(), self.quiet);
+        let mut progress = SuiteProgress::new(items.len(), self.quiet).of_blocks(blocks);
         let (bench, failure) =
             suite::run_suite(items, &design, &machine, &interrupt, &mut progress);
         progress.finish();

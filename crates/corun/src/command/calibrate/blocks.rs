@@ -8,8 +8,8 @@ use corun_blocks::{BlockError, Cycles, FrontEnd, Listed, Timer, agreement, read_
 use corun_files::InputKind;
 use corun_machine::{Affinity, CpuSet};
 use corun_record::{
-    BlockFrontEnd, BlockTimings, Document, Ending, Exit, Record, TimedBlock, TimingAgreement,
-    UntimedBlock, shown,
+    BlockFrontEnd, BlockTimings, Document, Ending, Exit, Progress, Record, Stage, TimedBlock,
+    TimingAgreement, UntimedBlock, shown,
 };
 
 use super::Arguments;
@@ -17,6 +17,7 @@ use crate::answer::{Head, this_machine};
 use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::problem::{Problem, code, say};
+use crate::progress::StepProgress;
 
 /// Times the blocks of `file` on this CPU.
 pub(super) fn run(arguments: &Arguments, file: &Path, cpu: u32) -> Result<ExitCode, Problem> {
@@ -28,7 +29,9 @@ pub(super) fn run(arguments: &Arguments, file: &Path, cpu: u32) -> Result<ExitCo
         (arguments.csv.as_deref(), corun_report::block_timings_to_csv),
     ])?;
     let stop = interruption::flag_on_signals()?;
-    let timings = time(&blocks, cpu, &stop)?;
+    let line = StepProgress::new(arguments.quiet);
+    let timings = time(&blocks, cpu, &line, &stop)?;
+    line.finish();
     let is_complete = timings.blocks.len() + timings.not_possible.len() == blocks.len();
     let record = Record {
         machine: Some(this_machine()?),
@@ -44,7 +47,13 @@ pub(super) fn run(arguments: &Arguments, file: &Path, cpu: u32) -> Result<ExitCo
 }
 
 /// Times blocks until all are done or `stop` is set.
-fn time(blocks: &[Listed], cpu: u32, stop: &AtomicBool) -> Result<BlockTimings, Problem> {
+fn time(
+    blocks: &[Listed],
+    cpu: u32,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<BlockTimings, Problem> {
+    progress.begin(Stage::new("timing blocks", "blocks", blocks.len() as u64));
     let mut timer = Timer::new(Some(Affinity::new(&CpuSet::from_iter([cpu]))));
     let mut timed = Vec::new();
     let mut not_possible = Vec::new();
@@ -52,6 +61,7 @@ fn time(blocks: &[Listed], cpu: u32, stop: &AtomicBool) -> Result<BlockTimings, 
         if stop.load(Ordering::Acquire) {
             break;
         }
+        progress.advance(1);
         let block = listed.hexadecimal.clone();
         match timer.time(&listed.code) {
             Ok(cycles) => timed.push(timed_block(block, listed.cycles, cycles)),

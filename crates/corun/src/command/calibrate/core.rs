@@ -16,6 +16,7 @@ use super::Arguments;
 use crate::answer::{Answer, this_machine};
 use crate::core_model::validation_caveat;
 use crate::problem::{Problem, code, say};
+use crate::progress::StepProgress;
 use crate::{interruption, terminal};
 
 pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> {
@@ -31,8 +32,9 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let caveat_of_base = validation_caveat(&base)?;
     let stop = interruption::flag_on_signals()?;
     let mut bench = Native::new(cpu, arguments.samples())?;
-    let report = |part: &str| say(&format!("measuring {part}"));
-    let calibration = calibrate(&mut bench, &base, &timings, &stop, report)?;
+    let line = StepProgress::new(arguments.quiet);
+    let calibration = calibrate(&mut bench, &base, &timings, &line, &stop)?;
+    line.finish();
     let core = corun_blocks::core_name();
     let measured = measured_model(&base, &calibration.figures, &name, &core)?;
     let rows = overlay::rows(&calibration.forms, &timings, &base);
@@ -63,7 +65,9 @@ pub(super) fn forms(arguments: &Arguments, file: &Path, cpu: u32) -> Result<Exit
     let caveat_of_base = validation_caveat(&base)?;
     let stop = interruption::flag_on_signals()?;
     let mut bench = Native::new(cpu, arguments.samples())?;
-    let calibration = calibrate_forms(&mut bench, &timings, &stop)?;
+    let line = StepProgress::new(arguments.quiet);
+    let calibration = calibrate_forms(&mut bench, &timings, &line, &stop)?;
+    line.finish();
     let core = corun_blocks::core_name();
     let rows = overlay::rows(&calibration.forms, &timings, &base);
     table.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;

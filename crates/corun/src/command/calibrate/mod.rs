@@ -46,6 +46,9 @@ pub(crate) struct Arguments {
     /// With --block-file: write block,cycles,p10,p90,front_end to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE", requires = "block_file")]
     csv: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {

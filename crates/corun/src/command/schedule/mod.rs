@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use corun_files::InputKind;
 use corun_record::{
-    Document, Exit, Record, Schedule, ScheduledRun, ScheduledTimeline, on_one_line,
+    Document, Exit, Progress, Record, Schedule, ScheduledRun, ScheduledTimeline, Stage, on_one_line,
 };
 use corun_report::Destination;
 use corun_sched::policy::PolicyEntry;
@@ -18,6 +18,7 @@ use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Topology, load, sc
 use crate::answer::{Answer, Head};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
+use crate::progress::StepProgress;
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
@@ -90,6 +91,9 @@ struct Request {
     /// Draw which task ran where, for the first seed, as SVG to FILE
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -122,6 +126,9 @@ impl Request {
         let picture = self.svg.as_deref().map(Destination::open).transpose()?;
         let mut schedule = settings.document(&machine, self.siblings());
         let mut timelines = Vec::new();
+        let line = StepProgress::new(self.quiet);
+        let all = (loads.len() * policies.len()) as u64 * self.runs;
+        line.begin(Stage::new(format!("simulating {all} runs"), "runs", all));
         for load in &loads {
             for policy in &policies {
                 for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
@@ -129,9 +136,11 @@ impl Request {
                     let settings = Settings { seed, ..settings.clone() };
                     let timelines = is_drawn.then_some(&mut timelines);
                     schedule.runs.push(one(policy, load, &settings, timelines)?);
+                    line.advance(1);
                 }
             }
         }
+        line.finish();
         if let Some(picture) = picture {
             picture.write(&corun_report::gantt(&timelines))?;
         }

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use corun_blocks::{COPIES, Listed, agreement, copies_of, execute};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{BlockAgreement, Blocks, Document, Exit, Record, SimulatedBlock};
+use corun_record::{
+    BlockAgreement, Blocks, Document, Exit, Progress, Record, SimulatedBlock, Stage,
+};
 use corun_report::{blocks_to_csv, blocks_to_terminal};
 use corun_sim::uops::Lowering;
 use corun_sim::{Copies, SimulationError, steady_state};
@@ -17,6 +19,7 @@ use crate::command::calibrate::read_blocks;
 use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
+use crate::progress::StepProgress;
 use crate::terminal;
 
 pub(super) fn run(
@@ -34,7 +37,10 @@ pub(super) fn run(
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
     let mut blocks: Vec<SimulatedBlock> = Vec::new();
+    let line = StepProgress::new(arguments.quiet);
+    line.begin(Stage::new("simulating blocks", "blocks", rows.len() as u64));
     for row in rows {
+        line.advance(1);
         let (predicted, reason) = match predict(model, &mut lowering, &row)? {
             Ok(cycles) => (Some(cycles), None),
             Err(reason) => (None, Some(reason)),
@@ -42,6 +48,7 @@ pub(super) fn run(
         let (block, measured) = (row.hexadecimal, row.cycles);
         blocks.push(SimulatedBlock { block, predicted, measured, reason });
     }
+    line.finish();
     lowering.record_usage();
     let unknown_forms = document::unknown_forms(lowering.unknown());
     let assumed_quotients = lowering.assumed_quotients().clone();

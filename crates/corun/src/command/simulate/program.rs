@@ -17,6 +17,7 @@ use crate::answer::Head;
 use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
+use crate::progress::StepProgress;
 use crate::terminal;
 
 pub(super) fn run(
@@ -35,8 +36,10 @@ pub(super) fn run(
         length: arguments.length,
         pages: arguments.pages.into(),
     };
-    let simulated = simulate(model, timings, &trace, part)
+    let line = StepProgress::new(arguments.quiet);
+    let simulated = simulate(model, timings, &trace, part, &line)
         .map_err(|error| Problem::from(error).in_file(file))?;
+    line.finish();
     if simulated.instructions == 0 {
         return Err(Problem::failed(
             format!(

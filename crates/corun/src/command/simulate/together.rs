@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{Caveat, Document, Exit, Placement, Placements, Record};
+use corun_record::{
+    Caveat, Document, Exit, Placement, Placements, Portion, Progress, Record, Stage,
+};
 use corun_report::placements_to_terminal;
 use corun_sim::plausible::cold_start;
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
@@ -341,6 +342,9 @@ fn simulated(
     each(setup, &all, arguments)
 }
 
+/// Parts of a simulation that progress is counted in.
+const PARTS: u64 = 1000;
+
 /// Simulates each plan on its own model.
 pub(super) fn each(
     setup: Setup<'_, '_>,
@@ -348,18 +352,16 @@ pub(super) fn each(
     arguments: &Arguments,
 ) -> Result<Vec<Phase>, Problem> {
     let line = StepProgress::new(arguments.quiet);
-    let done = AtomicUsize::new(0);
     let jobs = arguments.jobs.map_or_else(
         || std::thread::available_parallelism().map_or(1, usize::from),
         |jobs| jobs as usize,
     );
+    let all = plans.len() as u64 * PARTS;
+    line.begin(Stage::new(format!("simulating {} runs", plans.len()), "", all));
     let answers = in_parallel(jobs, plans.len(), |index| {
         let (model, plan) = plans[index];
         let setup = Setup { model, mapping: &plan.mapping, offsets: &plan.offsets, ..setup };
-        let answer = simulate_together(setup, plan.phase, plan.phases);
-        let done = 1 + done.fetch_add(1, Ordering::Relaxed);
-        line.show(format!("simulating: {done} of {} done", plans.len()));
-        answer
+        simulate_together(setup, plan.phase, plan.phases, &Portion::of(&line, PARTS))
     });
     line.finish();
     let phases: Result<Vec<Phase>, _> = answers.into_iter().collect();

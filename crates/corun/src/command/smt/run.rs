@@ -8,6 +8,7 @@ use corun_machine::switch::{self, SmtSwitch};
 use corun_record::SmtState;
 
 use super::SwitchArguments;
+use crate::command::program;
 use crate::consent;
 use crate::foreground::{Foreground, Signals};
 use crate::problem::{Problem, say};
@@ -20,11 +21,12 @@ pub(super) struct Arguments {
     #[command(flatten)]
     switch: SwitchArguments,
     /// The command; corun ends with its exit status
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    program::check(&arguments.command)?;
     let wanted = arguments.state;
     let needs_switch = switch::is_needed(wanted, &arguments.switch.options())?;
     if needs_switch {

@@ -58,7 +58,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         switch: arguments.switch_options()?,
         seed: arguments.seed,
     };
-    let mut progress = SuiteProgress::new(study.experiments.len(), arguments.quiet);
+    let mut progress =
+        SuiteProgress::new(study.experiments.len(), arguments.quiet).ends_before(settings.max_time);
     let outcome = corun_study::run_study(&study, &settings, &interrupt, &mut progress);
     progress.finish();
     let outcome = outcome?;

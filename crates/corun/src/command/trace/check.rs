@@ -8,6 +8,7 @@ use corun_record::Exit;
 use corun_trace::format::check;
 
 use crate::problem::{Problem, code};
+use crate::progress::StepProgress;
 use crate::terminal;
 
 #[derive(Debug, Args)]
@@ -15,11 +16,16 @@ pub(super) struct Arguments {
     /// The trace
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trace = super::open(&arguments.file)?;
-    let checked = check(&trace);
+    let line = StepProgress::new(arguments.quiet);
+    let checked = check(&trace, &line);
+    line.finish();
     let mut text = format!(
         "{}: {} instructions in {} frames\n",
         corun_record::shown(&arguments.file),

@@ -1,18 +1,19 @@
 //! `corun trace convert`: to and from the traces of other simulators.
 
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use corun_record::Exit;
+use corun_record::{Counter, Exit, Progress, Stage};
 use corun_report::grouped;
-use corun_trace::ThreadId;
 use corun_trace::convert::{Exported, Foreign, champsim};
+use corun_trace::{Event, ThreadId};
 
 use super::Writable;
 use crate::problem::{Problem, code, say};
+use crate::progress::StepProgress;
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("direction").required(true).args(["to", "from"]))]
@@ -32,6 +33,9 @@ pub(super) struct Arguments {
     /// The thread to write, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "from")]
     thread: u32,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -63,6 +67,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(code(Exit::Done))
 }
 
+/// A reader whose progress is told.
+struct Told<'a, R> {
+    input: R,
+    read: Counter<'a>,
+}
+
+impl<R: Read> Read for Told<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.read.add(count as u64);
+        Ok(count)
+    }
+}
+
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let identity = |path| std::fs::metadata(path).map(|found| (found.dev(), found.ino()));
     matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
@@ -83,10 +101,18 @@ impl Arguments {
         let place = Writable::open(&self.output)?;
         let output = BufWriter::new(place.writer()?);
         let mut exporter = foreign.exporter(output).map_err(|error| self.unwritable(&error))?;
+        let line = StepProgress::new(self.quiet);
+        line.begin(trace.stage("converting the trace", Some(ThreadId(self.thread))));
+        let mut converted = Counter::new(&line);
         while let Some(event) = events.next_event().map_err(of_file)? {
+            if let Event::Block { executed, .. } = event {
+                converted.add(u64::from(executed));
+            }
             exporter.event(trace.blocks(), event)?;
         }
         let exported = exporter.finish(trace.blocks())?;
+        drop(converted);
+        line.finish();
         place.finish()?;
         say(&self.summary(&exported));
         Ok(())
@@ -100,7 +126,12 @@ impl Arguments {
             )
         })?;
         let place = Writable::open(&self.output)?;
-        let imported = champsim::import_file(&self.file, BufReader::new(file), place.writer()?)?;
+        let line = StepProgress::new(self.quiet);
+        let bytes = std::fs::metadata(&self.file).ok().filter(std::fs::Metadata::is_file);
+        line.begin(Stage::new("converting the trace", "bytes", bytes.map(|it| it.len())));
+        let input = Told { input: BufReader::new(file), read: Counter::new(&line) };
+        let imported = champsim::import_file(&self.file, input, place.writer()?)?;
+        line.finish();
         place.finish()?;
         say(&format!(
             "{}: {} instructions in {} blocks",

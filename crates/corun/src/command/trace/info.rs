@@ -8,6 +8,7 @@ use corun_record::{Exit, Record};
 
 use crate::answer::Answer;
 use crate::problem::{Problem, code};
+use crate::progress::StepProgress;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -20,13 +21,18 @@ pub(super) struct Arguments {
     /// Write it as JSON to FILE instead (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trace = super::open(&arguments.file)?;
     let answer = Answer::open(arguments.json.as_deref())?;
-    let info = corun_trace::info(&trace, arguments.hottest)
+    let line = StepProgress::new(arguments.quiet);
+    let info = corun_trace::info(&trace, arguments.hottest, &line)
         .map_err(|error| super::of_file(&arguments.file, error))?;
+    line.finish();
     let caveats = corun_trace::caveats(&info);
     let record = Record { caveats, ..answer.record(info) };
     answer.write(&record, |record, _| corun_report::trace_to_terminal(&record.body))?;

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(override_usage = "corun trace -o FILE [OPTIONS] -- COMMAND...\n       \
+#[command(override_usage = "corun trace -o FILE [OPTIONS] [--] COMMAND...\n       \
                             corun trace info|check|convert ...")]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args};
-use corun_record::{Actionable, Exit};
+use corun_record::{Actionable, Exit, Progress, Stage};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
@@ -16,7 +16,9 @@ use corun_trace::{
 };
 
 use super::Writable;
+use crate::command::program;
 use crate::problem::{Problem, code, say};
+use crate::progress::StepProgress;
 use crate::{interruption, standard_input, values};
 
 /// Clusters that are distinguished, at most: each more takes time and adds little.
@@ -69,11 +71,12 @@ pub(super) struct Arguments {
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    program::check(&arguments.command)?;
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
@@ -99,6 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let request = TraceRequest {
         target,
         part: arguments.part(),
+        instructions: None,
         from: arguments.from(),
         threads: arguments.threads.clone(),
         runs_again: !arguments.once && !is_pipe,
@@ -111,11 +115,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let stop = interruption::flag_on_signals()?;
     // Before a file is written over.
+    let line = StepProgress::new(arguments.quiet);
+    line.begin(Stage::new("running the program before it is traced", "", None));
     let request = request.settled(&chosen, &stop)?;
+    line.finish();
     let place = Writable::open(&arguments.output)?;
     let output = Counted { output: place.writer()?, bytes: 0 };
     arguments.say(&chosen.reason);
-    let (outcome, counted) = match run_trace(&request, &chosen, output, &stop) {
+    // The program's own output may go to the same terminal.
+    let line = StepProgress::beside_a_program(arguments.quiet);
+    let traced = run_trace(&request, &chosen, output, &line, &stop);
+    line.finish();
+    let (outcome, counted) = match traced {
         Ok(outcome) => outcome,
         Err(error @ (TraceError::Sink(_) | TraceError::Failed { .. })) => {
             let kept = place.keep_part(&error.to_string());

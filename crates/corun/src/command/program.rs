@@ -1,0 +1,223 @@
+//! A command whose program does not exist: mostly it was meant for a shell, and no shell reads it.
+//!
+//! `"sleep 0.1"` in one word, `cd`, `a | b` and `NAME=VALUE program` are lines that a shell understands; the
+//! error names the words that do the same without one, or the shell that does it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use corun_record::excerpt;
+
+use crate::problem::{Problem, say};
+
+/// Commands and words of the POSIX shell (POSIX.1-2024, 2.4 and 2.15) that are no programs.
+const SHELL: &[&str] = &[
+    ".", ":", "!", "{", "(", "alias", "bg", "break", "case", "cd", "command", "continue", "eval",
+    "exec", "exit", "export", "fc", "fg", "for", "getopts", "hash", "if", "jobs", "read",
+    "readonly", "return", "set", "shift", "time", "times", "trap", "type", "ulimit", "umask",
+    "unalias", "unset", "until", "wait", "while",
+];
+
+/// What only bash has (its manual, "Bash Builtin Commands" and "Compound Commands").
+const BASH: &[&str] = &[
+    "((",
+    "[[",
+    "bind",
+    "builtin",
+    "caller",
+    "compgen",
+    "complete",
+    "declare",
+    "dirs",
+    "disown",
+    "enable",
+    "function",
+    "help",
+    "history",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "pushd",
+    "readarray",
+    "select",
+    "shopt",
+    "source",
+    "suspend",
+    "typeset",
+];
+
+/// Operators that a shell would not hand on.
+const OPERATORS: &[&str] = &["|", "||", "&&", "|&", "&", ">", ">>", "<", "2>", "2>>", "2>&1", "&>"];
+
+/// Where a program is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SearchPath<'a> {
+    /// The environment variable PATH.
+    pub(super) path: Option<&'a OsStr>,
+    /// Where relative paths start, if not in corun's own directory.
+    pub(super) directory: Option<&'a Path>,
+}
+
+/// Checks that the program of a command exists, for a command that is run with corun's own environment.
+///
+/// # Errors
+/// If there is none, with a next step that names what was meant.
+pub(super) fn check(command: &[OsString]) -> Result<(), Problem> {
+    let path = std::env::var_os("PATH");
+    check_on(command, SearchPath { path: path.as_deref(), directory: None })
+}
+
+/// As [`check`], on another search path.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_on(command: &[OsString], search: SearchPath<'_>) -> Result<(), Problem> {
+    let Some((name, arguments)) = command.split_first() else { return Ok(()) };
+    if exists(name, search) {
+        remark_on_operators(command);
+        return Ok(());
+    }
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    let next_step = match Meant::by(&words[0]) {
+        Meant::Program => {
+            "Check the spelling, or give the program's full path. An alias or a function of your \
+                           shell is no program: `type NAME` says what it stands for."
+                .to_owned()
+        }
+        Meant::Words(mut found) => {
+            found.extend(arguments.iter().map(|word| word.to_string_lossy().into_owned()));
+            let line = shell_words::join(found);
+            format!(
+                "Give the program and each argument as a word of its own: -- {}",
+                excerpt(&line)
+            )
+        }
+        Meant::Environment => {
+            let line = format!("env {}", shell_words::join(&words));
+            format!("Set a variable with env: -- {}", excerpt(&line))
+        }
+        Meant::Shell(shell) => {
+            // What is one word already is a line of the shell as it stands.
+            let line = if words.len() == 1 { words[0].to_string() } else { words.join(" ") };
+            let line = shell_words::join([shell, "-c", &line]);
+            format!("No shell reads the command; name one that does: -- {}", excerpt(&line))
+        }
+    };
+    Err(Problem::failed(
+        format!(
+            "expected a program, found nothing called {:?} on the search path or at that place",
+            excerpt(&words[0])
+        ),
+        next_step,
+    ))
+}
+
+/// What a name that no program has stands for.
+#[derive(Debug, PartialEq, Eq)]
+enum Meant {
+    /// A program that is not there.
+    Program,
+    /// A program with its arguments, in one word.
+    Words(Vec<String>),
+    /// A variable to set before the program.
+    Environment,
+    /// A line for this shell.
+    Shell(&'static str),
+}
+
+impl Meant {
+    fn by(name: &str) -> Self {
+        let first = name.split_whitespace().next().unwrap_or_default();
+        if BASH.contains(&first) {
+            return Self::Shell("bash");
+        }
+        let is_syntax = |character: char| "|&;<>()$`*?\"'\\~#".contains(character);
+        if SHELL.contains(&first) || OPERATORS.contains(&first) {
+            return Self::Shell("sh");
+        }
+        let has_spaces = name.contains(char::is_whitespace);
+        if is_assignment(first) {
+            return if has_spaces { Self::Shell("sh") } else { Self::Environment };
+        }
+        match shell_words::split(name) {
+            Ok(words) if has_spaces && !name.contains(is_syntax) && !words.is_empty() => {
+                Self::Words(words)
+            }
+            _ if name.contains(is_syntax) => Self::Shell("sh"),
+            _ => Self::Program,
+        }
+    }
+}
+
+/// Whether a word is `NAME=VALUE`.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
+            && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+    })
+}
+
+/// Whether there is anything of this name, executable or not: what is wrong with it is for who starts it.
+fn exists(name: &OsStr, search: SearchPath<'_>) -> bool {
+    // What is written for each number of workers is not known yet.
+    if name.as_bytes().windows(9).any(|it| it == b"{workers}") {
+        return true;
+    }
+    let here = search.directory.unwrap_or(Path::new("."));
+    if name.is_empty() {
+        return false;
+    }
+    if name.as_bytes().contains(&b'/') {
+        // A directory on the way that is a file is for who starts it, too.
+        return here.join(name).symlink_metadata().is_ok();
+    }
+    let path = search.path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    std::env::split_paths(path)
+        .any(|folder| here.join(folder).join(name).symlink_metadata().is_ok())
+}
+
+/// Says of an operator of the shell that it reaches the program as a word.
+fn remark_on_operators(command: &[OsString]) {
+    let operator = command.iter().find(|word| OPERATORS.iter().any(|it| *word == OsStr::new(it)));
+    if let Some(operator) = operator {
+        let operator = operator.to_string_lossy();
+        let program = excerpt(&command[0].to_string_lossy());
+        say(&format!(
+            "corun: `{operator}` is an argument of {program} here, since no shell reads the command; for one: -- sh \
+             -c '...'"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_program_has_is_told_from_a_line_of_the_shell() {
+        let words = |words: &[&str]| Meant::Words(words.iter().map(|&it| it.to_owned()).collect());
+        for (name, meant) in [
+            ("slep", Meant::Program),
+            ("./missing", Meant::Program),
+            ("", Meant::Program),
+            ("sleep 0.1", words(&["sleep", "0.1"])),
+            ("./run -j {workers}", words(&["./run", "-j", "{workers}"])),
+            ("cd", Meant::Shell("sh")),
+            ("ulimit -n 64", Meant::Shell("sh")),
+            ("source", Meant::Shell("bash")),
+            ("[[ -e x ]]", Meant::Shell("bash")),
+            ("a | b", Meant::Shell("sh")),
+            ("a&&b", Meant::Shell("sh")),
+            ("ls *.c", Meant::Shell("sh")),
+            ("echo 'unbalanced", Meant::Shell("sh")),
+            ("OMP_NUM_THREADS=4", Meant::Environment),
+            ("OMP_NUM_THREADS=4 ./run", Meant::Shell("sh")),
+            ("a-b=c", Meant::Program),
+        ] {
+            assert_eq!(Meant::by(name), meant, "{name}");
+        }
+    }
+}

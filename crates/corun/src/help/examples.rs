@@ -1,0 +1,194 @@
+//! Examples of every subcommand: what each does, and the line to type.
+//!
+//! A subcommand is a row; lines fit 80 columns. A program, a pipe into corun or `> FILE` may stand in a line.
+
+/// One example.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Example {
+    /// What the line does.
+    pub(crate) does: &'static str,
+    /// What to type.
+    pub(crate) line: &'static str,
+}
+
+const fn example(does: &'static str, line: &'static str) -> Example {
+    Example { does, line }
+}
+
+/// The examples by subcommand; those of corun itself first.
+pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
+    (
+        "",
+        &[
+            example("What siblings do to a program", "corun measure ./solver"),
+            example("What would spoil a measurement here", "corun doctor"),
+            example("Which logical CPUs share a core", "corun topo"),
+        ],
+    ),
+    (
+        "measure",
+        &[
+            example("A copy of a program on each worker's CPU", "corun measure ./solver input.dat"),
+            example(
+                "A program that takes its number of threads; `--` before its options",
+                "corun measure -- ./solver -j {workers}",
+            ),
+            example(
+                "Two placements, a minute at most",
+                "corun measure --placement spread,full --max-time 1m ./solver",
+            ),
+            example(
+                "A program that reports its own speed",
+                "corun measure --throughput 'rate: ([0-9.]+)' ./server-test",
+            ),
+            example("A built-in workload", "corun measure --workload fib"),
+            example(
+                "Input from a pipe, read from its start by each run",
+                "zcat input.gz | corun measure --stdin - ./parser",
+            ),
+        ],
+    ),
+    ("bench", &[example("The built-in workloads", "corun bench list")]),
+    (
+        "bench list",
+        &[
+            example("Those that exercise memory", "corun bench list --tag memory"),
+            example("For a program", "corun bench list --json -"),
+        ],
+    ),
+    ("bench show", &[example("One workload with its parameters", "corun bench show chase")]),
+    (
+        "bench run",
+        &[
+            example("Two workloads", "corun bench run fib chase"),
+            example(
+                "One workload with several values of a parameter",
+                "corun bench run chase --param size=32K,1M,64M",
+            ),
+            example("The rows of LMbench", "corun bench run --suite lmbench --json lmbench.json"),
+        ],
+    ),
+    (
+        "bench memory-hierarchy",
+        &[
+            example("From the first-level cache to memory", "corun bench memory-hierarchy"),
+            example("Up to twice the last-level cache", "corun bench memory-hierarchy --to 2xL3"),
+        ],
+    ),
+    ("study", &[example("The studies that there are", "corun study list")]),
+    ("study list", &[example("For a program", "corun study list --json -")]),
+    ("study show", &[example("One study in full", "corun study show NAME")]),
+    (
+        "study run",
+        &[
+            example("Published figures beside those of this machine", "corun study run NAME"),
+            example(
+                "In ten minutes at most",
+                "corun study run NAME --max-time 10m --markdown result.md",
+            ),
+        ],
+    ),
+    ("models", &[example("The core models that there are", "corun models list")]),
+    ("models list", &[example("For a program", "corun models list --json -")]),
+    ("models show", &[example("One model in full", "corun models show zen4")]),
+    ("models check", &[example("A model of your own", "corun models check host.toml")]),
+    ("models diff", &[example("Where two models differ", "corun models diff zen4 host.toml")]),
+    (
+        "simulate",
+        &[
+            example("A recorded program on a core", "corun simulate --model zen4 gzip.trace"),
+            example(
+                "On cores of their own, and as siblings",
+                "corun simulate --model zen4 --placement spread,full gzip.trace",
+            ),
+            example(
+                "With a larger reorder buffer",
+                "corun simulate --model zen4 --set rob.entries=512 gzip.trace",
+            ),
+        ],
+    ),
+    (
+        "predict",
+        &[
+            example("On this host's core, beside a measurement", "corun predict -- gzip -kc FILE"),
+            example(
+                "On another core, without a measurement",
+                "corun predict --model zen4 --no-measure ./solver",
+            ),
+        ],
+    ),
+    (
+        "schedule",
+        &[example(
+            "A load under every policy on two packages of four cores",
+            "corun schedule --topology 2x4x2 --yield 1.25 --load make:jobs=8",
+        )],
+    ),
+    ("schedule list", &[example("For a program", "corun schedule list --json -")]),
+    (
+        "topo",
+        &[
+            example("This machine", "corun topo"),
+            example("What pairs of logical CPUs really share", "corun topo --probe"),
+            example("For a program", "corun topo --json -"),
+        ],
+    ),
+    (
+        "trace",
+        &[
+            example("All that a program executes", "corun trace -o gzip.trace -- gzip -kc FILE"),
+            example(
+                "Ten intervals of five million instructions",
+                "corun trace -o run.trace --sample 10:5M ./solver",
+            ),
+        ],
+    ),
+    ("trace info", &[example("What a trace holds", "corun trace info gzip.trace")]),
+    ("trace check", &[example("Whether a trace is complete", "corun trace check gzip.trace")]),
+    (
+        "trace convert",
+        &[example("For ChampSim", "corun trace convert --to champsim gzip.trace -o gzip.champsim")],
+    ),
+    (
+        "calibrate",
+        &[
+            example("This host's core as a model", "corun calibrate --output host.toml"),
+            example("Quicker, and less sure", "corun calibrate --quick"),
+        ],
+    ),
+    (
+        "audit",
+        &[
+            example("What the scheduler does here", "corun audit"),
+            example("The properties that can be audited", "corun audit --list"),
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            example("What would spoil a measurement here", "corun doctor"),
+            example("Watching for ten seconds, for a program", "corun doctor --watch 10s --json -"),
+        ],
+    ),
+    ("smt", &[example("Whether SMT is on, and who switched it", "corun smt status")]),
+    ("smt status", &[example("For a program", "corun smt status --json -")]),
+    ("smt off", &[example("Without siblings until `corun smt restore`", "corun smt off")]),
+    ("smt on", &[example("With siblings until `corun smt restore`", "corun smt on")]),
+    ("smt restore", &[example("Everything as it was", "corun smt restore")]),
+    (
+        "smt run",
+        &[example("One command without siblings", "corun smt run --state off -- make -j8")],
+    ),
+    (
+        "completions",
+        &[
+            example(
+                "For bash, from the next shell on",
+                "corun completions bash > ~/.local/share/bash-completion/completions/corun",
+            ),
+            example("For fish", "corun completions fish > ~/.config/fish/completions/corun.fish"),
+            example("For zsh, into a folder of its fpath", "corun completions zsh > _corun"),
+        ],
+    ),
+    ("man", &[example("A page for each subcommand", "corun man ~/.local/share/man/man1")]),
+];

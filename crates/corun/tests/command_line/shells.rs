@@ -1,0 +1,203 @@
+//! What shells and manuals get from corun: completions that they accept, pages without warnings, colour where it is
+//! wanted, and standard input that is either used or remarked on.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use corun_testing::skip;
+
+use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker};
+
+/// Whether a program of the system can be started.
+fn has(program: &str) -> bool {
+    Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok()
+}
+
+/// The completions for a shell, in a file.
+fn completions(scratch: &Scratch, shell: &str) -> std::path::PathBuf {
+    let outcome = Outcome::of(&mut corun(["completions", shell]));
+    assert_eq!((outcome.exit, &*outcome.errors), (Some(0), ""));
+    let file = scratch.file("corun-completions");
+    std::fs::write(&file, &outcome.output).unwrap();
+    assert!(outcome.output.contains("memory-hierarchy"), "{shell}");
+    for internal in ["audit-load", "kernel-worker", "smt-watchdog"] {
+        assert!(!outcome.output.contains(internal), "{shell} offers {internal}");
+    }
+    file
+}
+
+#[test]
+fn shells_accept_their_completions() {
+    let scratch = Scratch::new();
+    for (shell, only_parse) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        if !has(shell) {
+            skip("shells_accept_their_completions", &format!("there is no {shell}"));
+            continue;
+        }
+        let file = completions(&scratch, shell);
+        let parsed = Outcome::of(Command::new(shell).arg(only_parse).arg(file));
+        assert_eq!((parsed.exit, &*parsed.errors), (Some(0), ""), "{shell}");
+    }
+}
+
+#[test]
+fn bash_completes_subcommands_and_options() {
+    let scratch = Scratch::new();
+    let file = completions(&scratch, "bash");
+    let completed = |words: &[&str]| {
+        let last = words.len() - 1;
+        let script = format!(
+            "source {}; COMP_WORDS=({}); COMP_CWORD={last}; _corun corun '{}' '{}'; echo \"${{COMPREPLY[*]}}\"",
+            file.display(),
+            words.join(" "),
+            words[last],
+            words[last - 1]
+        );
+        Outcome::of(Command::new("bash").args(["-c", &script])).output.trim().to_owned()
+    };
+    assert_eq!(completed(&["corun", "meas"]), "measure");
+    assert_eq!(completed(&["corun", "trace", "in"]), "info");
+    assert_eq!(completed(&["corun", "measure", "--max-t"]), "--max-time");
+    assert_eq!(completed(&["corun", "measure", "--color", "al"]), "always");
+}
+
+/// The manual pages, in a folder that was not there.
+fn pages(scratch: &Scratch) -> Vec<std::path::PathBuf> {
+    let folder = scratch.file("man/man1");
+    let outcome = Outcome::of(corun(["man"]).arg(&folder));
+    assert_eq!((outcome.exit, &*outcome.errors), (Some(0), ""));
+    let mut pages: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    pages.sort();
+    pages
+}
+
+#[test]
+fn each_subcommand_has_a_manual_page() {
+    let scratch = Scratch::new();
+    let pages = pages(&scratch);
+    let names: Vec<_> =
+        pages.iter().map(|page| page.file_name().unwrap().to_str().unwrap()).collect();
+    for name in
+        ["corun.1", "corun-measure.1", "corun-trace.1", "corun-trace-info.1", "corun-smt-run.1"]
+    {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(!names.iter().any(|name| name.contains("kernel-worker")), "{names:?}");
+    for page in &pages {
+        let text = std::fs::read_to_string(page).unwrap();
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "\"EXIT STATUS\""] {
+            assert!(text.contains(&format!(".SH {section}\n")), "{}: {section}", page.display());
+        }
+    }
+}
+
+#[test]
+fn manual_pages_are_shown_without_warnings() {
+    if !has("man") || !has("groff") {
+        return skip("manual_pages_are_shown_without_warnings", "there is no man with groff");
+    }
+    let scratch = Scratch::new();
+    for page in pages(&scratch) {
+        let shown = Outcome::of(
+            Command::new("man")
+                .args(["--warnings", "-E", "UTF-8", "-l"])
+                .arg(&page)
+                .envs([
+                    ("LC_ALL", "C.UTF-8"),
+                    ("MANWIDTH", "80"),
+                    ("MANROFFSEQ", ""),
+                    ("MANPAGER", "cat"),
+                ])
+                .stdin(Stdio::null()),
+        );
+        assert_eq!((shown.exit, &*shown.errors), (Some(0), ""), "{}", page.display());
+        assert!(shown.output.contains("EXIT STATUS"), "{}", page.display());
+    }
+}
+
+#[test]
+fn colour_is_where_it_is_asked_for() {
+    let is_coloured = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = corun(arguments);
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
+            command.env_remove(name);
+        }
+        let outcome = Outcome::of(command.env("TERM", "xterm").envs(variables.iter().copied()));
+        (outcome.output + &outcome.errors).contains('\u{1b}')
+    };
+    let force = ("CLICOLOR_FORCE", "1");
+    for command in [&["topo"][..], &["measure", "--help"], &["measure", "--nonsense"]] {
+        let with = |more: &[&'static str]| [command, more].concat();
+        assert!(!is_coloured(command, &[]), "{command:?}: no terminal");
+        assert!(is_coloured(&with(&["--color", "always"]), &[]), "{command:?}");
+        assert!(is_coloured(&with(&["--color=always"]), &[("NO_COLOR", "1")]), "{command:?}");
+        assert!(is_coloured(command, &[force]), "{command:?}");
+        assert!(!is_coloured(command, &[force, ("NO_COLOR", "1")]), "{command:?}");
+        assert!(!is_coloured(&with(&["--color=never"]), &[force]), "{command:?}");
+    }
+}
+
+/// The end of a measurement with this written into its standard input, which is a pipe.
+fn fed(scratch: &Scratch, options: &[&str], command: &Path, input: &[u8]) -> Outcome {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(input).expect("a pipe holds that much");
+    drop(writer);
+    Outcome::of(
+        measure_one_worker(FEWEST)
+            .current_dir(scratch.path())
+            .args(options)
+            .arg(command)
+            .stdin(Stdio::from(reader)),
+    )
+}
+
+#[test]
+fn a_pipe_is_kept_for_every_run() {
+    let scratch = Scratch::new();
+    let script = scratch.script("mkdir -p \"$folder/read\"; cat > \"$folder/read/$$\"");
+    let outcome = fed(&scratch, &["--stdin=-"], &script, b"one\ntwo\n");
+    assert_eq!((outcome.exit, &*outcome.errors), (Some(0), ""));
+    let copies: Vec<_> = std::fs::read_dir(scratch.file("read")).unwrap().flatten().collect();
+    assert!(copies.len() > 1, "{copies:?}");
+    for copy in copies {
+        assert_eq!(std::fs::read(copy.path()).unwrap(), b"one\ntwo\n");
+    }
+}
+
+#[test]
+fn a_pipe_that_nothing_reads_is_remarked_on() {
+    let scratch = Scratch::new();
+    let script = scratch.script("exit 0");
+    let outcome = fed(&scratch, &[], &script, b"unread\n");
+    assert_eq!(outcome.exit, Some(0));
+    insta::assert_snapshot!(outcome.errors, @"");
+    assert_eq!(fed(&scratch, &[], &script, b"").errors, "", "an empty pipe");
+    assert_eq!(
+        fed(&scratch, &["--stdin=/dev/null"], &script, b"unread\n").errors,
+        "",
+        "another input"
+    );
+}
+
+#[test]
+fn what_was_meant_for_a_shell_is_told() {
+    let scratch = Scratch::new();
+    let said = |command: &[&str]| {
+        let outcome = Outcome::of(measure_one_worker(FEWEST).arg("--").args(command));
+        outcome.reported(scratch.path())
+    };
+    insta::assert_snapshot!(said(&["sleep 0.1"]), @"");
+    insta::assert_snapshot!(said(&["sort -n", "a file"]), @"");
+    insta::assert_snapshot!(said(&["cd", "/tmp"]), @"");
+    insta::assert_snapshot!(said(&["source", "./settings"]), @"");
+    insta::assert_snapshot!(said(&["OMP_NUM_THREADS=4", "./solver"]), @"");
+    insta::assert_snapshot!(said(&["seq 9 | sort > out"]), @"");
+    let remark = said(&["true", "&&", "false"]);
+    insta::assert_snapshot!(remark, @"");
+    for command in [&["trace", "-o", "trace", "sleep 1"][..], &["predict", "sleep 1"]] {
+        let outcome = Outcome::of(corun(command).current_dir(scratch.path()));
+        assert!(outcome.errors.ends_with("a word of its own: -- sleep 1\n"), "{}", outcome.errors);
+    }
+}

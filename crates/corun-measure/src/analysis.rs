@@ -1,6 +1,7 @@
 //! From samples to observations, verdicts and caveats; repeatable from a stored run.
 
 mod details;
+pub(crate) mod service;
 
 use std::collections::BTreeSet;
 
@@ -44,6 +45,8 @@ pub enum Workers {
     Counted,
     /// Some work and others wait for them or hand work on.
     Together,
+    /// They are a server's, and are not told apart.
+    Service,
 }
 
 /// What follows from samples.
@@ -95,6 +98,9 @@ pub fn analyse(
         // A worker that waits is not slowed down, and more of them do no more work.
         comparisons.retain(|it| !matches!(it.metric, Metric::SiblingSlowdown | Metric::Scaling));
     }
+    if question.workers == Workers::Service {
+        comparisons.retain(|it| it.metric != Metric::SiblingSlowdown);
+    }
     for comparison in &comparisons {
         let logs = analyst.throughput.comparison(comparison);
         let against = Some(comparison.against.as_str());
@@ -108,6 +114,9 @@ pub fn analyse(
     analysis.verdicts =
         first.into_iter().chain(others).filter_map(|it| analyst.verdict(it)).collect();
     analysis.caveats = caveats::of(arms, samples, &analysis.observations, hypervisor);
+    if question.workers == Workers::Service {
+        service::add(&analyst, samples, &comparisons, &mut analysis);
+    }
     analysis
 }
 

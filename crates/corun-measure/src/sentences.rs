@@ -2,7 +2,7 @@
 
 use corun_record::{Arm, Estimate, Metric};
 
-use crate::analysis::{AnalysisRequest, Workers};
+use crate::analysis::{AnalysisRequest, Workers, service};
 use crate::comparison::Comparison;
 use corun_stats::{Unsettled, Verdict, percent};
 
@@ -77,6 +77,7 @@ fn finding(metric: Metric, arm: &Arm, estimate: &Estimate, roles: Workers) -> St
     let times = format!("{:.*} times", decimals(estimate), estimate.value);
     let workers = arm.workers.checked_div(arm.cores).unwrap_or(0);
     match metric {
+        metric if roles == Workers::Service => service::finding(metric, workers, &times),
         Metric::SmtYield if roles == Workers::Together => {
             format!("all together do {times} the work they do with idle siblings")
         }

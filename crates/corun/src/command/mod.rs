@@ -10,6 +10,7 @@ mod measure;
 mod models;
 mod predict;
 mod schedule;
+mod service;
 mod simulate;
 mod smt;
 mod smt_watchdog;

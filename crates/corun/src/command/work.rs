@@ -100,21 +100,28 @@ impl WorkArguments {
                 "For instance: corun measure -- bash examples/regn.sh",
             ));
         }
-        let mut environment: Vec<(OsString, OsString)> =
-            if surroundings.env_clear { Vec::new() } else { std::env::vars_os().collect() };
-        for (name, value) in &surroundings.env {
-            environment.retain(|(known, _)| known.as_os_str() != name.as_str());
-            environment.push((name.into(), value.into()));
-        }
         Ok(WorkRequest::Command(CommandRequest {
             argv: self.command.clone(),
             copies: self.copies.is_some(),
             per_worker: self.work == Share::PerWorker,
-            environment,
+            environment: surroundings.environment(),
             directory: surroundings.cwd.clone(),
             input: surroundings.stdin.clone(),
             expected_exit: surroundings.expect_exit,
             throughput: self.throughput.clone(),
         }))
+    }
+}
+
+impl SurroundingArguments {
+    /// The whole environment of a command.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let mut environment: Vec<(OsString, OsString)> =
+            if self.env_clear { Vec::new() } else { std::env::vars_os().collect() };
+        for (name, value) in &self.env {
+            environment.retain(|(known, _)| known.as_os_str() != name.as_str());
+            environment.push((name.into(), value.into()));
+        }
+        environment
     }
 }

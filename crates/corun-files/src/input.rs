@@ -40,6 +40,8 @@ impl InputKind {
     pub const PAIRS: Self = Self { name: "file of pairs", most: 16 * MIB };
     /// What corun itself wrote as JSON.
     pub const DOCUMENT: Self = Self { name: "file of corun", most: 256 * MIB };
+    /// Figures of a load generator, a log of every request included.
+    pub const FIGURES: Self = Self { name: "file of a load generator", most: 1024 * MIB };
     /// Requests to a file server, as dbench records them.
     pub const REQUESTS: Self = Self { name: "load of requests", most: 256 * MIB };
 }

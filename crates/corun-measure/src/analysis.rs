@@ -2,6 +2,7 @@
 
 mod cpu_use;
 mod details;
+pub(crate) mod service;
 
 use std::collections::BTreeSet;
 
@@ -47,6 +48,8 @@ pub enum Workers {
     Counted,
     /// Some work and others wait for them or hand work on.
     Together,
+    /// They are a server's, and are not told apart.
+    Service,
 }
 
 /// What follows from samples.
@@ -102,6 +105,9 @@ pub fn analyse(
         // A worker that waits is not slowed down, and more of them do no more work.
         comparisons.retain(|it| !matches!(it.metric, Metric::SiblingSlowdown | Metric::Scaling));
     }
+    if question.workers == Workers::Service {
+        comparisons.retain(|it| it.metric != Metric::SiblingSlowdown);
+    }
     for comparison in &comparisons {
         let logs = analyst.throughput.comparison(comparison);
         let against = Some(comparison.against.as_str());
@@ -116,6 +122,9 @@ pub fn analyse(
         first.into_iter().chain(others).filter_map(|it| analyst.verdict(it)).collect();
     analysis.caveats = caveats::of(arms, samples, &analysis.observations, hypervisor);
     analysis.caveats.extend(cpu_share.and_then(cpu_use::caveat));
+    if question.workers == Workers::Service {
+        service::add(&analyst, samples, &comparisons, &mut analysis);
+    }
     analysis
 }
 

@@ -26,5 +26,5 @@ pub mod sweep;
 
 pub use initial_state::InitialState;
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, machine_summary};
-pub use request::{CommandRequest, Request, RequestError, WorkRequest};
+pub use request::{CommandRequest, Request, RequestError, ServiceRequest, WorkRequest};
 pub use stopping::PlannedAnalyses;

@@ -105,8 +105,9 @@ impl<'a> Measurement<'a> {
         interrupt: Interrupt,
         mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
-        let resolved = request.resolve()?;
+        let mut resolved = request.resolve()?;
         let cores: Vec<Core> = initial_state.idlest_first(usable_cores(machine));
+        let (cores, divided) = resolved.divide(cores, request.cores)?;
         let layout = Layout::new(
             &cores,
             &LayoutRequest {
@@ -121,6 +122,7 @@ impl<'a> Measurement<'a> {
         )?;
         let mut caveats = initial_state.caveats();
         caveats.extend(initial_state.choice(&cores, &layout.arms));
+        caveats.extend(divided);
         let executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
         Ok(Self {
             request,

@@ -2,17 +2,21 @@
 //!
 //! Pure but for looking up whether a workload can run here.
 
+mod service;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use corun_record::{Actionable, Exit, Mode, Placement, Variant, Workload};
+use corun_record::{Actionable, Caveat, Exit, Mode, Placement, Variant, Workload};
 use corun_workload::{Job, Parameters, Row, WorkloadError};
 use regex::Regex;
 
 use crate::analysis::Workers;
-use crate::execution::{Command, KernelTask, Task, Work, names_workers};
+use crate::cores::Core;
+use crate::execution::{Command, KernelTask, ServiceError, Task, Work, names_workers};
 use crate::experiment::FEWEST_CYCLES;
+pub use service::ServiceRequest;
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -52,6 +56,8 @@ pub struct Request {
 pub enum WorkRequest {
     /// Any program.
     Command(CommandRequest),
+    /// A server and what asks it.
+    Service(Box<ServiceRequest>),
     /// A built-in workload.
     Workload {
         /// Its name in the registry.
@@ -111,6 +117,9 @@ pub enum RequestError {
     /// A switched experiment needs cycles enough for an interval.
     #[error("expected at least {FEWEST_CYCLES} blocks where SMT is switched, found {0}")]
     TooFewCycles(u32),
+    /// A service cannot be asked as wanted.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     /// A workload is unknown, has invalid parameters, or cannot run here.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -122,6 +131,7 @@ pub enum RequestError {
 impl Actionable for RequestError {
     fn exit(&self) -> Exit {
         match self {
+            Self::Service(error) => error.exit(),
             Self::Workload(error) => error.exit(),
             Self::OwnExecutable(_) => Exit::Failed,
             _ => Exit::Usage,
@@ -141,6 +151,7 @@ impl Actionable for RequestError {
             Self::NoWorkersNamed => {
                 "Write {workers} where the command takes its number of threads.".to_owned()
             }
+            Self::Service(error) => error.next_step(),
             Self::Workload(error) => error.next_step(),
             Self::OwnExecutable(_) => "Start corun by its path, with /proc mounted.".to_owned(),
         }
@@ -165,6 +176,25 @@ pub(crate) struct Resolved {
     pub row: Option<Row>,
 }
 
+impl Resolved {
+    /// The cores that workers get out of these: all, or where they are a service's, those that its load
+    /// leaves them, with what that means for the result.
+    ///
+    /// # Errors
+    /// If the CPUs wanted for the load cannot be used.
+    pub(crate) fn divide(
+        &mut self,
+        cores: Vec<Core>,
+        server_cores: Option<u32>,
+    ) -> Result<(Vec<Core>, Option<Caveat>), RequestError> {
+        let split = self.work.divide(cores, server_cores)?;
+        if let Some(load) = &mut self.description.load {
+            load.cpus = split.load.as_slice().to_vec();
+        }
+        Ok((split.server, split.caveat))
+    }
+}
+
 impl Request {
     /// Whether the request has a meaning: asked before anything on the machine is changed.
     ///
@@ -181,6 +211,7 @@ impl Request {
         }
         match &self.work {
             WorkRequest::Command(command) => self.resolve_command(command),
+            WorkRequest::Service(service) => self.resolve_service(service),
             WorkRequest::Workload { name, parameters, copies, sample_time, sizes_programs } => {
                 let mut resolved =
                     self.resolve_workload(name, parameters, *copies, *sample_time)?;
@@ -212,6 +243,7 @@ impl Request {
             operation: if command.throughput.is_some() { "reported" } else { "runs" }.to_owned(),
             operations: 1.0,
             steady: self.steady,
+            load: None,
         };
         let task = Task::Command(Command {
             argv: command.argv.clone(),
@@ -268,6 +300,7 @@ impl Request {
             operation: descriptor.counted.to_owned(),
             operations: 0.0,
             steady: self.steady,
+            load: None,
         };
         let shared_line = descriptor.line_sharing.filter(|sharing| {
             mode == Mode::WorkersPerWorker && !is_given(given, sharing.parameter)

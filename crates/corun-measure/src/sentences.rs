@@ -2,7 +2,7 @@
 
 use corun_record::{Arm, Estimate, Metric, Placement};
 
-use crate::analysis::Workers;
+use crate::analysis::{Workers, service};
 use corun_stats::{TOO_FEW_BLOCKS, Unsettled, Verdict, percent};
 
 /// What was found between two arms.
@@ -84,6 +84,7 @@ impl Finding<'_> {
         let times = format!("{:.*} times", decimals(estimate), estimate.value);
         let a_core = arm.workers.checked_div(arm.cores).unwrap_or(0);
         match self.metric {
+            metric if self.workers == Workers::Service => service::finding(metric, arm, &times),
             Metric::SmtYield if together => {
                 format!("all together do {times} the work they do with idle siblings")
             }

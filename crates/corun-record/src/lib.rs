@@ -71,8 +71,8 @@ pub use prediction::{
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
 pub use record::{Body, Record};
 pub use run::{
-    Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run, Verdict,
-    Workload, common_caveats,
+    Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run,
+    ServiceLoad, Verdict, Workload, common_caveats,
 };
 pub use sample::{
     ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,

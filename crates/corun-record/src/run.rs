@@ -163,6 +163,20 @@ pub struct Workload {
     pub operations: f64,
     /// Whether copies were restarted until all had finished a counted window.
     pub steady: bool,
+    /// What asked the command, where that is a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<ServiceLoad>,
+}
+
+/// The load generator of a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceLoad {
+    /// Its command, with what corun added to it.
+    pub command: Vec<String>,
+    /// The command that asked before it in each sample and was not counted; empty without one.
+    pub warmup: Vec<String>,
+    /// Its logical CPUs, which the service does not use; empty where it had none of its own.
+    pub cpus: Vec<u32>,
 }
 
 /// How workers come about.
@@ -175,6 +189,9 @@ pub enum Mode {
     WorkersTotal,
     /// One process with a thread for each worker, each doing its own share: X = N/T.
     WorkersPerWorker,
+    /// A server, all of whose processes and threads share the arm's CPUs, asked by a load generator on
+    /// other CPUs: X is what the generator reports.
+    Service,
 }
 
 /// What the experiment ran on, in the few facts a table needs.

@@ -41,19 +41,24 @@ impl Sample {
     }
 }
 
-/// How long the parts of one kind took in one sample.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How long the parts of one kind took in one sample. What a load generator did not say is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// How many there were.
-    pub count: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
     /// The time within which half of them ended, in seconds.
-    pub p50_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_s: Option<f64>,
     /// The time within which 90 % of them ended, in seconds.
-    pub p90_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_s: Option<f64>,
     /// The time within which 99 % of them ended, in seconds.
-    pub p99_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_s: Option<f64>,
     /// The longest, in seconds.
-    pub max_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_s: Option<f64>,
 }
 
 impl Latency {
@@ -61,7 +66,7 @@ impl Latency {
     pub const QUANTILES: [&str; 4] = ["p50", "p90", "p99", "max"];
 
     /// The quantiles, in seconds.
-    pub fn quantiles(self) -> [f64; 4] {
+    pub fn quantiles(self) -> [Option<f64>; 4] {
         [self.p50_s, self.p90_s, self.p99_s, self.max_s]
     }
 }
@@ -125,6 +130,10 @@ pub struct Evidence {
     pub memory_nodes: Option<Vec<u32>>,
     /// Hardware counters of the workers, by name.
     pub counters: BTreeMap<String, u64>,
+    /// Of a service: how close its load generator came to its own limit. Its CPU time as a fraction of
+    /// all time of its CPUs, or of one CPU's for its busiest thread, whichever is larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_busy: Option<f64>,
     /// Energy of the processor packages during the run, machine-wide, in joules.
     pub package_joules: Option<f64>,
     /// Workers that did not keep the place that corun gave them.

@@ -1,9 +1,10 @@
 //! The sentences around the tables: what was run, the answer, what could not be done, what limits
 //! trust, and how the experiment went.
 
-use corun_record::{Arm, EndReason, Ending, MachineSummary, Mode, Run, on_one_line};
+use corun_record::{Arm, EndReason, Ending, MachineSummary, Mode, Run, ServiceLoad, on_one_line};
 
 use crate::figures::seconds;
+use crate::tables::list;
 
 /// What was run on what, two lines.
 pub(crate) fn heading(run: &Run) -> Vec<String> {
@@ -18,9 +19,22 @@ pub(crate) fn heading(run: &Run) -> Vec<String> {
         Mode::Copies => "a process for each worker",
         Mode::WorkersTotal => "one process, a thread for each worker, a fixed total of work",
         Mode::WorkersPerWorker => "one process, a thread for each worker, work for each",
+        Mode::Service => "a service, pinned to the arm's CPUs as a whole",
     };
     let steady = if run.workload.steady { ", restarted until all have a window" } else { "" };
-    vec![format!("{} ({how}{steady})", what.trim_end()), machine(&run.machine)]
+    let mut lines = vec![format!("{} ({how}{steady})", what.trim_end())];
+    lines.extend(run.workload.load.as_ref().map(load));
+    lines.push(machine(&run.machine));
+    lines
+}
+
+/// What asked a service, and from where.
+fn load(load: &ServiceLoad) -> String {
+    let command = on_one_line(&shell_words::join(&load.command));
+    match load.cpus.is_empty() {
+        true => format!("load: {command} (on the server's CPUs)"),
+        false => format!("load: {command} (on CPU {})", list(&load.cpus)),
+    }
 }
 
 pub(crate) fn machine(machine: &MachineSummary) -> String {

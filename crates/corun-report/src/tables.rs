@@ -100,7 +100,7 @@ pub(crate) fn comparisons(run: &Run) -> Table {
                 .iter()
                 .find(|verdict| verdict.metric == seen.metric && verdict.arm == seen.arm);
             vec![
-                seen.metric.name().to_owned(),
+                compared(seen),
                 format!("{} / {}", seen.arm, against),
                 ratio(&seen.estimate),
                 interval(&seen.estimate),
@@ -110,6 +110,14 @@ pub(crate) fn comparisons(run: &Run) -> Table {
         .collect();
     let names = ["metric", "arms", "value", "interval", "verdict"];
     Table { header: names.map(str::to_owned).to_vec(), rows }
+}
+
+/// What a comparison is of: a metric, or of a service's latency the quantile.
+fn compared(seen: &Observation) -> String {
+    match (seen.metric, &seen.of) {
+        (Metric::Latency, Some(quantile)) => format!("{quantile} latency"),
+        (metric, _) => metric.name().to_owned(),
+    }
 }
 
 /// What is known of the arms beside how fast they are: figures as in a suite's table, other counts.
@@ -143,18 +151,25 @@ pub(crate) fn number(value: f64) -> String {
 
 /// How long parts of the work took, by arm and kind: a column for each quantile.
 pub(crate) fn latencies(run: &Run) -> Table {
+    let is_own = |seen: &&Observation| seen.metric == Metric::Latency && seen.against.is_none();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut previous = None;
-    for seen in run.observations.iter().filter(|seen| seen.metric == Metric::Latency) {
+    for seen in run.observations.iter().filter(is_own) {
         let of = seen.of.as_deref().unwrap_or_default();
-        let (kind, _) = of.rsplit_once(' ').unwrap_or((of, ""));
+        let (kind, quantile) = of.rsplit_once(' ').unwrap_or((of, ""));
         let of_row = Some((seen.arm.as_str(), kind));
         if previous != of_row {
-            rows.push(vec![seen.arm.clone(), kind.to_owned(), count(run, &seen.arm, kind)]);
+            let known = [seen.arm.clone(), kind.to_owned(), count(run, &seen.arm, kind)];
+            rows.push(known.into_iter().chain(Latency::QUANTILES.map(|_| none())).collect());
             previous = of_row;
         }
-        if let Some(row) = rows.last_mut() {
-            row.push(seconds(seen.estimate.value));
+        let column = Latency::QUANTILES.iter().position(|it| *it == quantile);
+        let cell = column.and_then(|column| rows.last_mut()?.get_mut(column + 3));
+        if let Some(cell) = cell {
+            // Of a service they are the answer; the outermost are worth no interval.
+            let is_answer = run.workload.load.is_some() && ["p50", "p99"].contains(&quantile);
+            *cell =
+                if is_answer { with_spread(seen, seconds) } else { seconds(seen.estimate.value) };
         }
     }
     let names = ["arm", "latency of", "each run"].into_iter().chain(Latency::QUANTILES);
@@ -164,9 +179,11 @@ pub(crate) fn latencies(run: &Run) -> Table {
 /// How many parts of a kind a run of the arm had, on average.
 fn count(run: &Run, arm: &str, kind: &str) -> String {
     let samples = run.samples.iter().filter(|sample| sample.arm == arm);
-    let counts: Vec<u64> =
-        samples.filter_map(|it| it.latencies.get(kind)).map(|it| it.count).collect();
-    (counts.iter().sum::<u64>() / (counts.len() as u64).max(1)).to_string()
+    let counts: Vec<u64> = samples.filter_map(|it| it.latencies.get(kind)?.count).collect();
+    match counts.len() as u64 {
+        0 => none(),
+        samples => (counts.iter().sum::<u64>() / samples).to_string(),
+    }
 }
 
 fn with_spread(seen: &Observation, shown: fn(f64) -> String) -> String {
@@ -206,7 +223,7 @@ fn cpus(run: &Run, arm: &Arm) -> String {
 }
 
 /// Ascending numbers as `0-3,8`.
-fn list(numbers: &[u32]) -> String {
+pub(crate) fn list(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
     let text = |run: &[u32]| match run {
         [only] => only.to_string(),

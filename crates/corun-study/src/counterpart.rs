@@ -134,7 +134,7 @@ fn throughput(run: &Run, arm: &Arm) -> Result<Estimate, String> {
 fn time(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
     let work = rerun.work_per_worker.ok_or(UNKNOWN_WORK)?;
     let workers = match run.workload.mode {
-        Mode::WorkersTotal => 1.0,
+        Mode::WorkersTotal | Mode::Service => 1.0,
         Mode::Copies | Mode::WorkersPerWorker => f64::from(arm.workers),
     };
     Ok(throughput(run, arm)?.under(work * workers))

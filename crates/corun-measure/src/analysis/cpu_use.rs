@@ -22,6 +22,8 @@ pub(super) fn share(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<f64>
         Mode::Copies => f64::from(alone.workers),
         // Threads may have nothing to do at times: the program does not wait as long as one of them runs.
         Mode::WorkersTotal | Mode::WorkersPerWorker => 1.0,
+        // A server waits for requests: what limits it is said beside its answers.
+        Mode::Service => return None,
     };
     let share = |sample: &Sample| {
         let evidence = &sample.evidence;

@@ -20,7 +20,7 @@ pub(super) fn of(analyst: &Analyst, arm: &Arm, samples: &[Sample]) -> Vec<Observ
     let latencies = first.latencies.keys().flat_map(|kind| {
         Latency::QUANTILES.iter().enumerate().filter_map(move |(index, quantile)| {
             let took = |sample: &Sample| {
-                sample.latencies.get(kind).map_or(0.0, |it| it.quantiles()[index])
+                sample.latencies.get(kind).and_then(|it| it.quantiles()[index]).unwrap_or(0.0)
             };
             let what = (Metric::Latency, format!("{kind} {quantile}"), "s");
             detail(analyst, arm, samples, what, took)

@@ -73,7 +73,7 @@ pub(super) fn account(
             let (progress, checks) = reported_by_kernels(work, arm, barrier, start_ns);
             (progress, checks, 1)
         }
-        Task::Command(_) => (processes.clone(), Vec::new(), work.threads(arm)),
+        Task::Command(_) | Task::Service(_) => (processes.clone(), Vec::new(), work.threads(arm)),
     };
     let throughput = match &work.task {
         Task::Command(Command { throughput: Some(pattern), .. }) => {
@@ -85,7 +85,7 @@ pub(super) fn account(
         Task::Kernel(kernel) => {
             (rates(kernel, arm, barrier, &progress), latency_report::read(captures))
         }
-        Task::Command(_) => Default::default(),
+        Task::Command(_) | Task::Service(_) => Default::default(),
     };
     let workers = progress
         .workers()
@@ -167,9 +167,13 @@ fn reported_throughput(
 }
 
 /// The positive number in the group of the last match, or what was found instead.
-fn last_number(pattern: &Regex, text: &str) -> Result<f64, String> {
+pub(super) fn last_number(pattern: &Regex, text: &str) -> Result<f64, String> {
     let last = pattern.captures_iter(text).last().and_then(|groups| groups.get(1));
-    let found = last.ok_or("no match")?.as_str();
+    positive(last.ok_or("no match")?.as_str())
+}
+
+/// The positive number that a text is, or the text.
+pub(super) fn positive(found: &str) -> Result<f64, String> {
     match without_thousands_separators(found).parse() {
         Ok(number) if f64::is_finite(number) && number > 0.0 => Ok(number),
         _ => Err(format!("\"{found}\"")),

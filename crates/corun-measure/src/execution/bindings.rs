@@ -13,6 +13,8 @@ pub(super) struct Bindings {
     inherited: Affinity,
     /// The CPUs that are online, where that changes.
     online: Option<CpuSet>,
+    /// CPUs that are for what asks the workers, and for corun.
+    reserved: CpuSet,
 }
 
 /// Where a process and its memory are bound to.
@@ -23,7 +25,22 @@ pub(super) struct Binding {
 
 impl Bindings {
     pub(super) fn new(cores: Vec<Core>, inherited: Affinity) -> Self {
-        Self { cores, inherited, online: None }
+        Self { cores, inherited, online: None, reserved: CpuSet::default() }
+    }
+
+    /// Keeps workers off these CPUs, where no arm of theirs is.
+    pub(super) fn reserving(self, reserved: &CpuSet) -> Self {
+        Self { reserved: reserved.clone(), ..self }
+    }
+
+    /// The CPUs that corun was started on.
+    pub(super) fn inherited(&self) -> CpuSet {
+        self.inherited.cpus()
+    }
+
+    /// Where workers are that are not pinned.
+    fn unpinned(&self) -> CpuSet {
+        self.inherited.cpus().difference(&self.reserved)
     }
 
     /// From now on only these CPUs are online.
@@ -50,7 +67,12 @@ impl Bindings {
             let all = self.cores.iter().flat_map(|core| core.cpus.clone());
             all.filter(|cpu| !used(cpu) && self.is_online(cpu)).collect()
         };
-        let place = if idle_cores.is_empty() { idle_cpus() } else { idle_cores };
+        let place = match (self.reserved.is_empty(), idle_cores.is_empty()) {
+            // Beside the load, in every arm alike.
+            (false, _) => self.reserved.as_slice().to_vec(),
+            (true, true) => idle_cpus(),
+            (true, false) => idle_cores,
+        };
         let mask = if place.is_empty() {
             self.inherited.clone()
         } else {
@@ -79,7 +101,7 @@ impl Bindings {
     /// The CPUs whose clocks matter to an arm, ascending.
     pub(super) fn used_cpus(&self, arm: &Arm) -> Vec<u32> {
         let mut cpus = if arm.cpus.is_empty() {
-            self.inherited.cpus().as_slice().to_vec()
+            self.unpinned().as_slice().to_vec()
         } else {
             arm.cpus.clone()
         };
@@ -106,7 +128,11 @@ impl Bindings {
     /// The place of each process of an arm.
     pub(super) fn of_processes(&self, arm: &Arm, work: &Work) -> Vec<Binding> {
         if arm.cpus.is_empty() {
-            let unbound = || Binding { affinity: self.inherited.clone(), memory: None };
+            let affinity = match self.reserved.is_empty() {
+                true => self.inherited.clone(),
+                false => Affinity::new(&self.unpinned()),
+            };
+            let unbound = || Binding { affinity: affinity.clone(), memory: None };
             return (0..work.processes(arm)).map(|_| unbound()).collect();
         }
         arm.cpus

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use corun_machine::switch::SwitchError;
 use corun_record::{Actionable, Exit};
 
+use super::service::ServiceError;
+
 /// Why an arm could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutionError {
@@ -123,6 +125,9 @@ pub enum ExecutionError {
         /// The value seen.
         found: u64,
     },
+    /// A service could not be started, asked or stopped.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     /// SMT could not be switched or brought back.
     #[error(transparent)]
     Switch(#[from] SwitchError),
@@ -134,7 +139,7 @@ pub enum ExecutionError {
     Interrupted,
 }
 
-fn last_lines(output: &str) -> String {
+pub(super) fn last_lines(output: &str) -> String {
     if output.trim().is_empty() {
         return "; it wrote nothing".to_owned();
     }
@@ -147,6 +152,7 @@ impl Actionable for ExecutionError {
     fn exit(&self) -> Exit {
         match self {
             Self::Switch(error) => error.exit(),
+            Self::Service(error) => error.exit(),
             Self::Unprepared { exit, .. } => *exit,
             Self::NotExecutable(_) => Exit::NotPermitted,
             Self::Start { error, .. }
@@ -173,6 +179,7 @@ impl Actionable for ExecutionError {
     fn next_step(&self) -> String {
         match self {
             Self::Switch(error) => return error.next_step(),
+            Self::Service(error) => return error.next_step(),
             Self::Unprepared { next_step, .. } => return next_step.clone(),
             Self::Failed { next_step, .. } => &**next_step,
             Self::NotFound(_) => "Check the spelling, or give the program's full path after `--`.",

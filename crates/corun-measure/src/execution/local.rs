@@ -19,8 +19,10 @@ use super::interrupt::Interrupt;
 use super::output::Capture;
 use super::process::prepare_for_children;
 use super::sample_processes::{SampleProcesses, open_input};
+use super::service::{PreparedLoad, ServiceSample};
 use super::start_barrier::StartBarrier;
 use super::threads;
+use super::watch::Watch;
 use super::work::{Task, Work};
 use crate::cores::Core;
 use crate::evidence::EvidenceReader;
@@ -34,6 +36,8 @@ pub struct LocalExecutor {
     places: Bindings,
     /// What in the command sets the affinity of its processes.
     binders: Binders,
+    /// What asks a service.
+    load: Option<PreparedLoad>,
     interrupt: Interrupt,
     /// The switch of SMT, where arms say in which state they run.
     smt: Option<RefCell<SmtSwitch>>,
@@ -60,15 +64,21 @@ impl LocalExecutor {
         let inherited = Affinity::of(0)
             .map_err(|error| ExecutionError::System("read corun's own affinity", error))?;
         let program = work.task.program()?;
-        let binders = match &work.task {
-            Task::Command(command) => Binders::of(command, &program),
-            Task::Kernel(_) => Binders::default(),
+        let binders =
+            work.task.command().map(|command| Binders::of(command, &program)).unwrap_or_default();
+        let places = Bindings::new(cores, inherited);
+        let (load, places) = match &work.task {
+            Task::Service(service) => {
+                (Some(PreparedLoad::new(service)?), places.reserving(&service.load_cpus))
+            }
+            Task::Command(_) | Task::Kernel(_) => (None, places),
         };
         Ok(Self {
             work,
             binders,
+            load,
             program,
-            places: Bindings::new(cores, inherited),
+            places,
             interrupt,
             smt: smt.map(RefCell::new),
             evidence: EvidenceReader::new(),
@@ -130,6 +140,36 @@ impl LocalExecutor {
         self.captures[..count].iter().try_for_each(Capture::clear).map_err(refused)
     }
 
+    /// Runs a service once: its server in the arm's place, its load on CPUs of its own.
+    fn run_service(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
+        self.prepare_captures(2)?;
+        let places = self.places.of_processes(arm, &self.work);
+        let (Task::Service(service), Some(load), [place], [server_output, load_output, ..]) =
+            (&self.work.task, &self.load, &places[..], &self.captures[..])
+        else {
+            unreachable!("a service has a load, one place, and an output for each of the two")
+        };
+        let sample = ServiceSample {
+            service,
+            server: &self.program,
+            load,
+            arm,
+            places: &self.places,
+            place,
+            captures: [server_output, load_output],
+            watch: Watch::new(self.work.threads(arm), &self.interrupt, self.smt.as_ref()),
+            interrupt: &self.interrupt,
+            timeout: self.work.timeout,
+            barriers: Default::default(),
+        };
+        let mut outcome = sample.take(&mut self.evidence)?;
+        if !arm.cpus.is_empty() {
+            let is_displaced = !outcome.evidence.displaced.is_empty();
+            outcome.evidence.binds_itself = self.binders.to_report(is_displaced);
+        }
+        Ok(outcome)
+    }
+
     /// Every worker did the same work, so every check value must be the same.
     fn compare_checks(&mut self, arm: &Arm, checks: &[u64]) -> Result<(), ExecutionError> {
         let variant = arm.variant.as_ref().map_or("", |variant| variant.name.as_str());
@@ -147,6 +187,9 @@ impl Executor for LocalExecutor {
     fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
         self.put_smt(arm)?;
         self.places.step_aside(arm);
+        if self.load.is_some() {
+            return self.run_service(arm);
+        }
         self.prepare_captures(self.work.processes(arm))?;
         let barrier = StartBarrier::new(arm.workers as usize)
             .map_err(|error| ExecutionError::System("set up the common start", error))?;

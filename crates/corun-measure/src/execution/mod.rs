@@ -18,6 +18,7 @@ mod overhead_timer;
 mod process;
 mod process_maps;
 mod sample_processes;
+mod service;
 mod start_barrier;
 mod steady;
 mod threads;
@@ -30,5 +31,9 @@ pub use error::ExecutionError;
 pub use interrupt::Interrupt;
 pub use kernel_worker::{KernelWorkerOrder, serve_as_kernel_worker};
 pub use local::LocalExecutor;
+pub use service::{
+    CpuSplit, Generator, LatencySource, LoadCpus, LoadReport, Location, Quantile, Readiness,
+    Service, ServiceError, StopSignal, TimeUnit, recognised,
+};
 pub(crate) use threads::pins;
 pub use work::{Command, KernelTask, Task, WORKERS, Work, names_workers};

@@ -45,6 +45,7 @@ impl<'a> SampleProcesses<'a> {
     ) -> Result<Self, ExecutionError> {
         let images = match &work.task {
             Task::Command(command) => vec![command.image(program, arm)?],
+            Task::Service(service) => vec![service.server.image(program, arm)?],
             Task::Kernel(kernel) => (0..work.processes(arm))
                 .map(|process| {
                     let threads = work.threads(arm);
@@ -105,7 +106,7 @@ impl<'a> SampleProcesses<'a> {
     ) -> Result<(), ExecutionError> {
         let expected = match self.work.task {
             Task::Kernel(_) => self.arm.workers,
-            Task::Command(_) => self.places.len() as u32,
+            Task::Command(_) | Task::Service(_) => self.places.len() as u32,
         };
         let begin = Instant::now();
         while !self.barrier.wait_ready(expected, Duration::from_millis(20)) {

@@ -92,7 +92,7 @@ fn migrations(sched: &str) -> Option<u64> {
 }
 
 /// How long a thread has been on a CPU, in nanoseconds: the first field of its `schedstat`.
-fn on_cpu_ns(process: libc::pid_t, thread: libc::pid_t) -> Option<u64> {
+pub(crate) fn on_cpu_ns(process: libc::pid_t, thread: libc::pid_t) -> Option<u64> {
     let text = corun_files::kernel_text(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()
 }

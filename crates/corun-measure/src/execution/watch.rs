@@ -229,12 +229,20 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// If the user interrupts, or the system fails.
     pub(crate) fn next(&mut self) -> Result<Event, ExecutionError> {
+        self.next_within(i32::MAX)
+    }
+
+    /// As [`next`](Self::next), with a tick after so many milliseconds at the latest.
+    ///
+    /// # Errors
+    /// If the user interrupts, or the system fails.
+    pub(crate) fn next_within(&mut self, most_ms: i32) -> Result<Event, ExecutionError> {
         if let Some(ended) = self.ended.pop_front() {
             return Ok(Event::Ended(ended));
         }
         loop {
             let mut polled = self.poll_list();
-            let timeout = self.timeout_ms();
+            let timeout = self.timeout_ms().min(most_ms);
             // SAFETY: a valid array of descriptors.
             let ready =
                 unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout) };

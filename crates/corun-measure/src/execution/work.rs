@@ -5,11 +5,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use corun_machine::CpuSet;
 use corun_record::{Arm, Mode};
 use regex::Regex;
 
 use super::error::ExecutionError;
 use super::process::{ExecImage, find_program};
+use super::service::{CpuSplit, LoadCpus, Service, ServiceError};
+use crate::cores::Core;
 
 /// The text in a command that stands for the number of workers.
 pub const WORKERS: &str = "{workers}";
@@ -36,6 +39,8 @@ pub enum Task {
     Command(Command),
     /// A built-in workload's kernel.
     Kernel(KernelTask),
+    /// A server and what asks it.
+    Service(Box<Service>),
 }
 
 /// A program with everything around it.
@@ -80,8 +85,18 @@ impl Task {
                 let Some(argument) = argument else { return false };
                 *argument = operations.to_string().into();
             }
+            Self::Service(_) => return false,
         }
         true
+    }
+
+    /// The program that is run, where it is not a kernel: of a service the server.
+    pub(crate) fn command(&self) -> Option<&Command> {
+        match self {
+            Self::Command(command) => Some(command),
+            Self::Service(service) => Some(&service.server),
+            Self::Kernel(_) => None,
+        }
     }
 
     /// The file to execute.
@@ -92,6 +107,7 @@ impl Task {
         match self {
             Self::Command(command) => command.program(),
             Self::Kernel(kernel) => Ok(kernel.corun.clone()),
+            Self::Service(service) => service.server.program(),
         }
     }
 }
@@ -107,10 +123,29 @@ impl Work {
         if self.mode == Mode::Copies { 1 } else { arm.workers as usize }
     }
 
+    /// Divides the cores between a server and its load, which is given its CPUs; whatever else is run
+    /// has all of them.
+    ///
+    /// # Errors
+    /// If the CPUs wanted for the load cannot be used.
+    pub fn divide(
+        &mut self,
+        cores: Vec<Core>,
+        server_cores: Option<u32>,
+    ) -> Result<CpuSplit, ServiceError> {
+        let Task::Service(service) = &mut self.task else {
+            return Ok(CpuSplit { server: cores, load: CpuSet::default(), caveat: None });
+        };
+        let named = Some(service.load_cpus.clone()).filter(|cpus| !cpus.is_empty());
+        let split = LoadCpus { named, server_cores }.divide(cores)?;
+        service.load_cpus = split.load.clone();
+        Ok(split)
+    }
+
     /// Operations that all workers of an arm do in one run of each.
     pub(crate) fn operations_of_all(&self, workers: u32) -> f64 {
         match self.mode {
-            Mode::WorkersTotal => self.operations,
+            Mode::WorkersTotal | Mode::Service => self.operations,
             Mode::Copies | Mode::WorkersPerWorker => self.operations * f64::from(workers),
         }
     }

@@ -34,23 +34,23 @@ pub(super) fn of_start(
         0 => io::Error::other("the kernel gave it other CPUs"),
         errno => io::Error::from_raw_os_error(errno),
     };
-    let stage = match (stage, &work.task) {
+    let stage = match (stage, work.task.command()) {
         (Stage::Redirect, _) => "redirect a worker's input and output".to_owned(),
         (Stage::Affinity, _) => match arm.cpus.chunks(work.threads(arm)).nth(process) {
             Some(cpus) => format!("pin a worker to CPU {cpus:?}"),
             None => "give a worker the affinity that corun was started with".to_owned(),
         },
         (Stage::Threads, _) => "start the threads of a built-in kernel".to_owned(),
-        (Stage::Directory, Task::Command(Command { directory, .. })) => {
+        (Stage::Directory, Some(Command { directory, .. })) => {
             let path = directory.clone().unwrap_or_default();
             return Some(ExecutionError::Directory { path, error });
         }
-        (Stage::Exec, Task::Command(command)) => {
+        (Stage::Exec, Some(command)) => {
             let program = command.argv.first().cloned().unwrap_or_default();
             return Some(ExecutionError::Execute { program, error });
         }
-        (Stage::Directory | Stage::Exec, Task::Kernel(kernel)) => {
-            let program = kernel.corun.clone().into();
+        (Stage::Directory | Stage::Exec, None) => {
+            let program = work.task.program().unwrap_or_default().into();
             return Some(ExecutionError::Execute { program, error });
         }
     };
@@ -84,9 +84,9 @@ pub(super) fn of_end(
             (None, None) => "an unknown end".to_owned(),
         },
         output: capture.tail(TAIL),
-        next_step: match &work.task {
-            Task::Command(command) => after_failure(&on_command_line(command)).into(),
-            Task::Kernel(_) => {
+        next_step: match work.task.command() {
+            Some(command) => after_failure(&on_command_line(command)).into(),
+            None => {
                 "See whether the system ended it for lack of memory (dmesg); else please report this."
                     .into()
             }
@@ -109,10 +109,7 @@ fn after_failure(binders: &[String]) -> String {
 }
 
 fn expected_exit(work: &Work) -> i32 {
-    match &work.task {
-        Task::Command(command) => command.expected_exit,
-        Task::Kernel(_) => 0,
-    }
+    work.task.command().map_or(0, |command| command.expected_exit)
 }
 
 #[cfg(test)]

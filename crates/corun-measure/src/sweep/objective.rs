@@ -15,12 +15,12 @@ pub(crate) fn log_score(goal: Goal, sample: &Sample) -> Option<f64> {
 
 /// The slowest p99 of what a sample timed in parts (the requests of a service), else its makespan.
 fn latency_s(sample: &Sample) -> f64 {
-    let slowest = sample.latencies.values().map(|latency| latency.p99_s).reduce(f64::max);
+    let slowest = sample.latencies.values().filter_map(|latency| latency.p99_s).reduce(f64::max);
     slowest.unwrap_or(sample.makespan_s)
 }
 
 /// Whether of equally good candidates the one with the most workers is the answer: where each worker
 /// does work of its own, as many as run without slowing down each other are wanted.
 pub(crate) fn wants_most_workers(goal: Goal, mode: Mode) -> bool {
-    goal == Goal::Latency && mode != Mode::WorkersTotal
+    goal == Goal::Latency && matches!(mode, Mode::Copies | Mode::WorkersPerWorker)
 }

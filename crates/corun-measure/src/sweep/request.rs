@@ -64,11 +64,12 @@ impl<'a> ThreadSearch<'a> {
     ) -> Result<Self, MeasureError> {
         let started = SystemTime::now();
         let initial_state = InitialState::observe();
-        let resolved = request.run.resolve()?;
+        let mut resolved = request.run.resolve()?;
         let mut cores = initial_state.idlest_first(usable_cores(machine));
         if let Some(wanted) = &request.run.core_type {
             cores.retain(|core| core.core_type.as_ref() == Some(wanted));
         }
+        let (mut cores, divided) = resolved.divide(cores, request.run.cores)?;
         if let Some(most) = request.run.cores {
             cores.truncate(most as usize);
         }
@@ -84,7 +85,7 @@ impl<'a> ThreadSearch<'a> {
             workload: resolved.description,
             executor,
             sample_time: resolved.sample_time.map(|time| (time, resolved.least_operations)),
-            caveats: initial_state.caveats(),
+            caveats: initial_state.caveats().into_iter().chain(divided).collect(),
             unknown,
             grid,
             started,

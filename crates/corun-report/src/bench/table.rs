@@ -104,7 +104,7 @@ fn row(run: &Run, arm: &Arm) -> Vec<String> {
     let throughput = run.observation(Metric::Throughput, &arm.id);
     let scale = RateScale::of(run);
     let workers = match run.workload.mode {
-        Mode::WorkersTotal => 1.0,
+        Mode::WorkersTotal | Mode::Service => 1.0,
         Mode::Copies | Mode::WorkersPerWorker => f64::from(arm.workers),
     };
     let text = |form: &dyn Fn(&Observation) -> String| throughput.map_or("-".to_owned(), form);

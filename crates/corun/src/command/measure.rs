@@ -11,6 +11,7 @@ use corun_measure::experiment::Observer;
 use corun_measure::{Forecaster, Measurement, Request};
 use corun_record::{Document, Exit, Placement, Run, SmtState};
 
+use super::service::ServiceArguments;
 use super::smt::SwitchArguments;
 use super::work::{SurroundingArguments, WorkArguments};
 use crate::consent;
@@ -24,6 +25,8 @@ use crate::{terminal, values};
 pub(crate) struct Arguments {
     #[command(flatten)]
     work: WorkArguments,
+    #[command(flatten)]
+    service: ServiceArguments,
     #[command(flatten)]
     arms: ArmArguments,
     #[command(flatten)]
@@ -160,7 +163,10 @@ impl Arguments {
     /// From what was typed to what is wanted; touches nothing.
     fn request(&self) -> Result<Request, Problem> {
         Ok(Request {
-            work: self.work.request(&self.surroundings, self.design.sample_time)?,
+            work: match self.service.request(&self.work, &self.surroundings)? {
+                Some(service) => service,
+                None => self.work.request(&self.surroundings, self.design.sample_time)?,
+            },
             // Both say how many cores a spread arm uses.
             cores: self.work.copies.flatten().or(self.arms.cores),
             core_type: self.arms.core_type.clone(),

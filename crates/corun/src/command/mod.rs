@@ -13,6 +13,7 @@ mod models;
 mod predict;
 mod program;
 mod schedule;
+mod service;
 mod simulate;
 mod smt;
 mod smt_watchdog;

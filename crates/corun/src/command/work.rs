@@ -103,12 +103,7 @@ impl WorkArguments {
                 "For instance: corun measure bash examples/regn.sh",
             ));
         }
-        let mut environment: Vec<(OsString, OsString)> =
-            if surroundings.env_clear { Vec::new() } else { std::env::vars_os().collect() };
-        for (name, value) in &surroundings.env {
-            environment.retain(|(known, _)| known.as_os_str() != name.as_str());
-            environment.push((name.into(), value.into()));
-        }
+        let environment = surroundings.environment();
         let path = environment.iter().find(|(name, _)| name == "PATH");
         let search = SearchPath {
             path: path.map(|(_, path)| path.as_os_str()),
@@ -129,5 +124,18 @@ impl WorkArguments {
             expected_exit: surroundings.expect_exit,
             throughput: self.throughput.clone(),
         }))
+    }
+}
+
+impl SurroundingArguments {
+    /// The whole environment of a command.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let mut environment: Vec<(OsString, OsString)> =
+            if self.env_clear { Vec::new() } else { std::env::vars_os().collect() };
+        for (name, value) in &self.env {
+            environment.retain(|(known, _)| known.as_os_str() != name.as_str());
+            environment.push((name.into(), value.into()));
+        }
+        environment
     }
 }

@@ -1,0 +1,328 @@
+//! What a load generator measured, read from its output or from files that it writes.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use corun_files::InputKind;
+use corun_record::Latency;
+use regex::Regex;
+use serde_json::Value;
+
+use super::error::ServiceError;
+use super::generators::Generator;
+use super::hdr_log;
+use crate::execution::accounting::{last_number, positive};
+
+/// Where a load says what it measured.
+#[derive(Debug, Clone, Default)]
+pub struct LoadReport {
+    /// The generator, where corun knows how it reports; what is named below comes first.
+    pub generator: Option<Generator>,
+    /// Where its throughput stands.
+    pub throughput: Option<Location>,
+    /// Where its latencies stand.
+    pub latency: LatencySource,
+    /// The file that the figures are read from, instead of the load's output.
+    pub file: Option<PathBuf>,
+}
+
+/// Where a number stands.
+#[derive(Debug, Clone)]
+pub enum Location {
+    /// In the first group of the last match; a second group is the unit.
+    Text(Regex),
+    /// At a JSON pointer (RFC 6901), whose keys may hold slashes here.
+    Json(String),
+}
+
+/// Where latencies stand.
+#[derive(Debug, Clone, Default)]
+pub enum LatencySource {
+    /// Where a known generator has them, if anywhere.
+    #[default]
+    Generator,
+    /// Each at a place of its own, in this unit where it names none.
+    Quantiles(Vec<(Quantile, Location)>, TimeUnit),
+    /// In an interval log of HdrHistogram whose values have this unit.
+    HdrLog(PathBuf, TimeUnit),
+}
+
+/// A quantile that a record has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quantile {
+    /// Half of the requests took no longer.
+    P50,
+    /// 90 % of them.
+    P90,
+    /// 99 % of them.
+    P99,
+    /// All of them.
+    Max,
+}
+
+/// The unit of a latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// s
+    Seconds,
+    /// ms
+    Milliseconds,
+    /// µs
+    Microseconds,
+    /// ns
+    Nanoseconds,
+}
+
+/// What a load measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Figures {
+    pub throughput: f64,
+    pub latency: Option<Latency>,
+}
+
+impl LoadReport {
+    /// What requests are called.
+    pub fn requests(&self) -> &'static str {
+        self.generator.map_or("requests", Generator::requests)
+    }
+
+    /// The figures of a load that wrote this, and its files into `scratch`.
+    pub(super) fn read(&self, output: &str, scratch: &Path) -> Result<Figures, ServiceError> {
+        let text = match &self.file {
+            Some(path) => text_of(path)?,
+            None => output.to_owned(),
+        };
+        let missing = |what: &str, place: String, found: String| ServiceError::NoFigure {
+            what: what.to_owned(),
+            place,
+            found,
+            output: text.clone(),
+        };
+        if let Some(failed) = self.generator.and_then(|_| Generator::failed_requests(&text)) {
+            return Err(missing("successful requests", "in its own account".into(), failed));
+        }
+        let throughput = match (&self.throughput, self.generator) {
+            (Some(location), _) => {
+                location
+                    .find(&text)
+                    .and_then(|found| positive(&found.number))
+                    .map_err(|found| missing("a throughput", location.to_string(), found))?
+            }
+            (None, Some(generator)) => generator.throughput(&text).map_err(|found| {
+                missing("a throughput", format!("as {} reports it", generator.name()), found)
+            })?,
+            (None, None) => return Err(missing("a throughput", "nowhere".into(), "none".into())),
+        };
+        let latency = match &self.latency {
+            LatencySource::Generator => {
+                self.generator.and_then(|generator| generator.latency(&text, scratch))
+            }
+            LatencySource::HdrLog(path, unit) => Some(hdr_log::read(path, *unit)?),
+            LatencySource::Quantiles(places, unit) => {
+                let mut latency = Latency::default();
+                for (quantile, location) in places {
+                    let seconds = location.seconds(&text, *unit).map_err(|found| {
+                        missing(
+                            &format!("a {} latency", quantile.name()),
+                            location.to_string(),
+                            found,
+                        )
+                    })?;
+                    *quantile.of(&mut latency) = Some(seconds);
+                }
+                Some(latency)
+            }
+        };
+        Ok(Figures { throughput, latency })
+    }
+}
+
+/// The text of a file that the load writes.
+pub(super) fn text_of(path: &Path) -> Result<String, ServiceError> {
+    corun_files::text(path, InputKind::FIGURES)
+        .map_err(|error| ServiceError::File { path: path.to_owned(), error })
+}
+
+/// A number as it was found, with its unit where that stood beside it.
+struct Found {
+    number: String,
+    unit: Option<String>,
+}
+
+impl Location {
+    fn find(&self, text: &str) -> Result<Found, String> {
+        match self {
+            Self::Text(pattern) => {
+                let groups = pattern.captures_iter(text).last().ok_or("no match")?;
+                let group = |index| groups.get(index).map(|it| it.as_str().to_owned());
+                Ok(Found { number: group(1).ok_or("no match")?, unit: group(2) })
+            }
+            Self::Json(pointer) => {
+                let json = json_in(text).ok_or("no JSON")?;
+                let value = at(&json, pointer).ok_or("no such value")?;
+                let number = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Ok(Found { number, unit: None })
+            }
+        }
+    }
+
+    fn seconds(&self, text: &str, unit: TimeUnit) -> Result<f64, String> {
+        let found = self.find(text)?;
+        let unit = match &found.unit {
+            Some(named) => named.parse()?,
+            None => unit,
+        };
+        Ok(positive(&found.number)? * unit.seconds())
+    }
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(pattern) => {
+                write!(formatter, "a positive number where \"{pattern}\" matches")
+            }
+            Self::Json(pointer) => {
+                write!(formatter, "a positive number at \"{pointer}\" of its JSON")
+            }
+        }
+    }
+}
+
+/// The JSON document in a text that may have other lines around it.
+fn json_in(text: &str) -> Option<Value> {
+    let (begin, end) = (text.find(['{', '['])?, text.rfind(['}', ']'])?);
+    serde_json::from_str(text.get(begin..=end)?).ok()
+}
+
+/// The value at a pointer. A key may hold slashes, as `Ops/sec` does: the longest key that is there
+/// counts.
+fn at<'a>(json: &'a Value, pointer: &str) -> Option<&'a Value> {
+    if let Some(value) = json.pointer(pointer) {
+        return Some(value);
+    }
+    let path = pointer.strip_prefix('/')?;
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
+        let value = json.get(&path[..end])?;
+        if end == path.len() { Some(value) } else { at(value, &path[end..]) }
+    })
+}
+
+impl Quantile {
+    /// Every quantile, ascending.
+    pub const ALL: [Self; 4] = [Self::P50, Self::P90, Self::P99, Self::Max];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Latency::QUANTILES[self as usize]
+    }
+
+    /// Its place in a record.
+    pub(super) fn of(self, latency: &mut Latency) -> &mut Option<f64> {
+        match self {
+            Self::P50 => &mut latency.p50_s,
+            Self::P90 => &mut latency.p90_s,
+            Self::P99 => &mut latency.p99_s,
+            Self::Max => &mut latency.max_s,
+        }
+    }
+}
+
+impl FromStr for Quantile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|quantile| quantile.name() == text).ok_or_else(|| {
+            format!("expected one of {}, found \"{text}\"", Latency::QUANTILES.join(", "))
+        })
+    }
+}
+
+impl TimeUnit {
+    /// Its length in seconds.
+    pub(super) fn seconds(self) -> f64 {
+        match self {
+            Self::Seconds => 1.0,
+            Self::Milliseconds => 1e-3,
+            Self::Microseconds => 1e-6,
+            Self::Nanoseconds => 1e-9,
+        }
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "s" | "sec" => Ok(Self::Seconds),
+            "ms" | "msec" => Ok(Self::Milliseconds),
+            "us" | "usec" | "µs" | "μs" => Ok(Self::Microseconds),
+            "ns" | "nsec" => Ok(Self::Nanoseconds),
+            _ => Err(format!("expected a unit (s, ms, us, ns), found \"{text}\"")),
+        }
+    }
+}
+
+/// The last match's first group as a number, as throughput is read.
+pub(super) fn number(pattern: &str, text: &str) -> Result<f64, String> {
+    last_number(&Regex::new(pattern).map_err(|error| error.to_string())?, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(pattern: &str) -> Location {
+        Location::Text(Regex::new(pattern).unwrap())
+    }
+
+    fn read(report: &LoadReport, output: &str) -> Result<Figures, ServiceError> {
+        report.read(output, Path::new("/nowhere"))
+    }
+
+    #[test]
+    fn numbers_are_read_by_expression_with_their_units() {
+        let latency = vec![
+            (Quantile::P50, text(r"median ([\d.]+)")),
+            (Quantile::P99, text(r"p99 ([\d.]+) (\S+)")),
+        ];
+        let report = LoadReport {
+            throughput: Some(text(r"rate ([\d.,]+)")),
+            latency: LatencySource::Quantiles(latency, TimeUnit::Milliseconds),
+            ..LoadReport::default()
+        };
+        let figures = read(&report, "rate 1\nrate 12,000.5\nmedian 2\np99 300 us\n").unwrap();
+        assert_eq!(figures.throughput, 12_000.5);
+        let latency = figures.latency.unwrap();
+        assert_eq!((latency.p50_s, latency.p99_s, latency.max_s), (Some(2e-3), Some(300e-6), None));
+        let error = read(&report, "rate 5\nmedian 2\np99 3 weeks\n").unwrap_err().to_string();
+        assert!(error.contains("p99 latency") && error.contains("weeks"), "{error}");
+        let error = read(&report, "median 2\n").unwrap_err().to_string();
+        assert!(error.contains("a throughput") && error.contains("no match"), "{error}");
+    }
+
+    #[test]
+    fn json_pointers_may_have_keys_with_slashes() {
+        let report = LoadReport {
+            throughput: Some(Location::Json("/ALL STATS/Totals/Ops/sec".into())),
+            latency: LatencySource::Quantiles(
+                vec![(Quantile::P99, Location::Json("/ALL STATS/Totals/p99.00".into()))],
+                TimeUnit::Milliseconds,
+            ),
+            ..LoadReport::default()
+        };
+        let output = r#"starting
+            {"ALL STATS": {"Totals": {"Ops/sec": 512.5, "p99.00": "1.5"}}}
+            done"#;
+        let figures = read(&report, output).unwrap();
+        assert_eq!(figures.throughput, 512.5);
+        assert_eq!(figures.latency.unwrap().p99_s, Some(1.5e-3));
+        for output in
+            ["no JSON", r#"{"ALL STATS": {}}"#, r#"{"ALL STATS": {"Totals": {"Ops/sec": 0}}}"#]
+        {
+            assert!(read(&report, output).is_err(), "{output}");
+        }
+    }
+}

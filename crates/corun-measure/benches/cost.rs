@@ -94,6 +94,7 @@ fn work() -> Work {
         steady: false,
         operations: 1.0,
         timeout: None,
+        prepare: None,
     }
 }
 

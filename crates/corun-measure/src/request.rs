@@ -35,6 +35,8 @@ pub struct Request {
     pub steady: bool,
     /// The longest that one sample may take.
     pub timeout: Option<Duration>,
+    /// A command that runs before each sample and is not timed.
+    pub prepare: Option<Command>,
     /// Switch SMT off and on as an outer factor.
     pub smt_switch: bool,
     /// The wanted half-width of the headline's interval, as a fraction.
@@ -224,7 +226,7 @@ impl Request {
     }
 
     fn resolve_command(&self, command: &CommandRequest) -> Result<Resolved, RequestError> {
-        let mode = match (names_workers(&command.argv), command.per_worker) {
+        let mode = match (names_workers(&command.argv, &command.environment), command.per_worker) {
             (true, _) if command.copies => return Err(RequestError::CopiesOfWorkers),
             (true, _) if self.steady => return Err(RequestError::SteadyThreads),
             (true, false) => Mode::WorkersTotal,
@@ -362,7 +364,8 @@ impl Request {
     }
 
     fn work(&self, task: Task, mode: Mode, operations: f64) -> Work {
-        Work { task, mode, steady: self.steady, operations, timeout: self.timeout }
+        let (steady, timeout) = (self.steady, self.timeout);
+        Work { task, mode, steady, operations, timeout, prepare: self.prepare.clone() }
     }
 }
 

@@ -146,6 +146,7 @@ impl Item {
             skip_impossible: true,
             steady: placing.steady,
             timeout: design.timeout,
+            prepare: None,
             smt_switch: false,
             target: 0.01,
             practical: 0.02,

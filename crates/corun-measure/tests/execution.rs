@@ -53,6 +53,7 @@ fn run_command(argv: &[&str], mode: Mode, cpus: Vec<u32>) -> ArmOutcome {
         steady: false,
         operations: 1.0,
         timeout: Some(Duration::from_secs(120)),
+        prepare: None,
     };
     let mut executor = LocalExecutor::new(work, usable_cores(&machine), interrupt, None).unwrap();
     executor.run(&arm("single", cpus)).unwrap()

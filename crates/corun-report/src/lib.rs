@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod audit;
+mod bars;
 mod bench;
 mod calibration;
 mod csv;
@@ -19,6 +20,7 @@ mod simulation;
 mod study;
 mod tables;
 mod terminal;
+mod threads;
 mod top_down;
 mod trace;
 
@@ -42,4 +44,5 @@ pub use simulation::{
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;
+pub use threads::{threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_terminal};
 pub use trace::trace_to_terminal;

@@ -1,31 +1,38 @@
 //! The sentences around the tables: what was run, the answer, what could not be done, what limits
 //! trust, and how the experiment went.
 
-use corun_record::{Arm, EndReason, Ending, MachineSummary, Mode, Run, ServiceLoad, on_one_line};
+use corun_record::{
+    Arm, EndReason, Ending, MachineSummary, Mode, Run, ServiceLoad, Workload, on_one_line,
+};
 
 use crate::figures::seconds;
 use crate::tables::list;
 
 /// What was run on what, two lines.
 pub(crate) fn heading(run: &Run) -> Vec<String> {
+    let mut lines = vec![work(&run.workload)];
+    lines.extend(run.workload.load.as_ref().map(load));
+    lines.push(machine(&run.machine));
+    lines
+}
+
+/// What was run, and how its workers come about.
+pub(crate) fn work(workload: &Workload) -> String {
     let parameters: Vec<String> =
-        run.workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let what = if run.workload.command.is_empty() {
-        format!("workload {} {}", run.workload.name, parameters.join(" "))
+        workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let what = if workload.command.is_empty() {
+        format!("workload {} {}", workload.name, parameters.join(" "))
     } else {
-        on_one_line(&shell_words::join(&run.workload.command))
+        on_one_line(&shell_words::join(&workload.command))
     };
-    let how = match run.workload.mode {
+    let how = match workload.mode {
         Mode::Copies => "a process for each worker",
         Mode::WorkersTotal => "one process, a thread for each worker, a fixed total of work",
         Mode::WorkersPerWorker => "one process, a thread for each worker, work for each",
         Mode::Service => "a service, pinned to the arm's CPUs as a whole",
     };
-    let steady = if run.workload.steady { ", restarted until all have a window" } else { "" };
-    let mut lines = vec![format!("{} ({how}{steady})", what.trim_end())];
-    lines.extend(run.workload.load.as_ref().map(load));
-    lines.push(machine(&run.machine));
-    lines
+    let steady = if workload.steady { ", restarted until all have a window" } else { "" };
+    format!("{} ({how}{steady})", what.trim_end())
 }
 
 /// What asked a service, and from where.

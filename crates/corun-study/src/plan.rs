@@ -178,6 +178,7 @@ impl StudyStep {
             skip_impossible: true,
             steady: false,
             timeout: Some(sizes.timeout),
+            prepare: None,
             smt_switch: self.setting == Setting::Cycles,
             target: 0.01,
             practical: 0.02,

@@ -1,5 +1,6 @@
 //! Values on the command line that are neither plain numbers nor plain text.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -91,6 +92,22 @@ pub(crate) fn samples(text: &str) -> Result<(u32, u64), String> {
     let count = count.parse().ok().filter(|count| (1..=MAX).contains(count));
     let count = count.ok_or_else(expected)?;
     Ok((count, self::count(length)?))
+}
+
+/// A command, split as a shell splits it.
+#[derive(Debug, Clone)]
+pub(crate) struct Words(pub(crate) Vec<OsString>);
+
+/// A command in one argument; no shell runs it.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub(crate) fn words(text: &str) -> Result<Words, String> {
+    let words = shell_words::split(text).map_err(|error| format!("{error} in \"{text}\""))?;
+    match words.is_empty() {
+        true => Err("expected a command, found nothing".to_owned()),
+        false => Ok(Words(words.into_iter().map(OsString::from).collect())),
+    }
 }
 
 /// `90s`, `5m`, `1h 30m`, and more than nothing.

@@ -17,6 +17,7 @@ use super::clock::monotonic_ns;
 use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::output::Capture;
+use super::preparation::Preparation;
 use super::process::prepare_for_children;
 use super::sample_processes::{SampleProcesses, open_input};
 use super::service::{PreparedLoad, ServiceSample};
@@ -31,6 +32,8 @@ use crate::experiment::{ArmOutcome, Executor};
 /// Runs arms on the machine that corun runs on.
 pub struct LocalExecutor {
     work: Work,
+    /// What runs before each sample.
+    preparation: Option<Preparation>,
     /// What is executed, found once.
     program: PathBuf,
     places: Bindings,
@@ -66,6 +69,11 @@ impl LocalExecutor {
         let program = work.task.program()?;
         let binders =
             work.task.command().map(|command| Binders::of(command, &program)).unwrap_or_default();
+        let preparation = work
+            .prepare
+            .clone()
+            .map(|command| Preparation::new(command, &work, cores.clone(), &interrupt));
+        let preparation = preparation.transpose()?;
         let places = Bindings::new(cores, inherited);
         let (load, places) = match &work.task {
             Task::Service(service) => {
@@ -75,6 +83,7 @@ impl LocalExecutor {
         };
         Ok(Self {
             work,
+            preparation,
             binders,
             load,
             program,
@@ -186,6 +195,9 @@ impl LocalExecutor {
 impl Executor for LocalExecutor {
     fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
         self.put_smt(arm)?;
+        if let Some(preparation) = &mut self.preparation {
+            preparation.run(arm)?;
+        }
         self.places.step_aside(arm);
         if self.load.is_some() {
             return self.run_service(arm);

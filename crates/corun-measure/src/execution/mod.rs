@@ -15,6 +15,7 @@ mod memory_release;
 mod observed_placement;
 mod output;
 mod overhead_timer;
+mod preparation;
 mod process;
 mod process_maps;
 mod sample_processes;

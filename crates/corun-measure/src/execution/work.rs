@@ -30,6 +30,8 @@ pub struct Work {
     pub operations: f64,
     /// The longest that one sample may take.
     pub timeout: Option<Duration>,
+    /// A command that runs before each sample and is not timed.
+    pub prepare: Option<Command>,
 }
 
 /// A command or a kernel.
@@ -162,7 +164,12 @@ impl Command {
     /// The image of `program` that every process of `arm` becomes.
     pub(crate) fn image(&self, program: &Path, arm: &Arm) -> Result<ExecImage, ExecutionError> {
         let argv = with_workers(&self.argv, arm.workers);
-        ExecImage::new(program, &argv, &self.environment, self.directory.as_deref())
+        let workers = arm.workers.to_string();
+        let variable = |(name, value): &(OsString, OsString)| {
+            (name.clone(), replace(value, WORKERS, &workers))
+        };
+        let environment: Vec<_> = self.environment.iter().map(variable).collect();
+        ExecImage::new(program, &argv, &environment, self.directory.as_deref())
     }
 }
 
@@ -215,9 +222,11 @@ impl KernelTask {
     }
 }
 
-/// Whether an argument of a command holds its number of workers.
-pub fn names_workers(argv: &[OsString]) -> bool {
-    argv.iter().skip(1).any(|text| find(text.as_bytes(), WORKERS.as_bytes()).is_some())
+/// Whether an argument of a command, or a variable of its environment, holds its number of workers.
+pub fn names_workers(argv: &[OsString], environment: &[(OsString, OsString)]) -> bool {
+    let values = environment.iter().map(|(_, value)| value);
+    let mut texts = argv.iter().skip(1).chain(values);
+    texts.any(|text| find(text.as_bytes(), WORKERS.as_bytes()).is_some())
 }
 
 fn with_workers(argv: &[OsString], workers: u32) -> Vec<OsString> {
@@ -250,14 +259,16 @@ mod tests {
     #[test]
     fn workers_are_named_wherever_the_text_stands() {
         let argv = ["run", "-t{workers}", "{workers}x{workers}", "plain"].map(OsString::from);
-        assert!(names_workers(&argv));
+        assert!(names_workers(&argv, &[]));
         assert_eq!(with_workers(&argv, 12), ["run", "-t12", "12x12", "plain"].map(OsString::from));
     }
 
     #[test]
     fn other_braces_go_through_as_given() {
         let argv = ["awk", "{print $1}", "{worker}", ""].map(OsString::from);
-        assert!(!names_workers(&argv));
+        assert!(!names_workers(&argv, &[]));
+        let variable = ("OMP_NUM_THREADS".into(), WORKERS.into());
+        assert!(names_workers(&argv, &[variable]));
         assert_eq!(with_workers(&argv, 3), argv);
     }
 }

@@ -5,14 +5,17 @@
 //! docker-run(1), Kubernetes' CPU manager and java(1).
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
-use corun_machine::CpuSet;
+use corun_files::InputKind;
+use corun_machine::{CpuSet, Machine};
 use corun_record::{Advice, Arm, Mode, Placement, Workload};
+use regex::bytes::Regex;
 
 use super::grid::Grid;
 use crate::execution::WORKERS;
+use crate::request::WorkRequest;
 
 /// What is around the program: which tools have a use for a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,20 +35,52 @@ pub struct Surroundings {
 /// Programs whose presence says that a line is of use.
 const TOOLS: [&str; 4] = ["numactl", "srun", "docker", "podman"];
 
+/// The libraries that carry OpenMP.
+const OPENMP_LIBRARIES: &str = r"lib(gomp|omp|iomp5)\.so";
+/// The variable by which a program with OpenMP is told how many threads to use.
+const OPENMP_VARIABLE: &str = "OMP_NUM_THREADS";
+/// A larger executable is not searched.
+const EXECUTABLE: InputKind = InputKind { name: "program", most: 64 << 20 };
+
 impl Surroundings {
-    /// Looks around on this machine. `command` and its environment say whether OpenMP is used.
-    pub fn observe(numa_nodes: usize, mentions_openmp: bool, search_path: Option<&OsStr>) -> Self {
-        let folders: Vec<_> =
-            search_path.map(|it| std::env::split_paths(it).collect()).unwrap_or_default();
-        let is_there = |name: &&&str| folders.iter().any(|folder| folder.join(name).is_file());
+    /// Looks around on this machine, for a program with this environment.
+    pub fn observe(
+        machine: &Machine,
+        environment: &[(OsString, OsString)],
+        work: &WorkRequest,
+    ) -> Self {
+        let of = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);
+        let folders: Vec<PathBuf> = of("PATH")
+            .map(|(_, folders)| std::env::split_paths(folders).collect())
+            .unwrap_or_default();
+        let find = |name: &OsStr| folders.iter().map(|it| it.join(name)).find(|it| it.is_file());
+        let argv = match work {
+            WorkRequest::Command(command) => command.argv.as_slice(),
+            WorkRequest::Service(_) | WorkRequest::Workload { .. } => &[],
+        };
+        let mentions = |text: &OsString| text.to_string_lossy().contains(OPENMP_VARIABLE);
+        let program = argv.first().and_then(|name| {
+            let path = PathBuf::from(name);
+            if path.components().count() > 1 { Some(path) } else { find(name) }
+        });
+        let is_there = |name: &&&str| find(OsStr::new(name)).is_some();
         Self {
             programs: TOOLS.iter().filter(is_there).map(|&name| name.to_owned()).collect(),
-            numa_nodes,
+            numa_nodes: machine.numa_nodes.len(),
             systemd: Path::new("/run/systemd/system").is_dir(),
-            kubernetes: std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
-            openmp: mentions_openmp,
+            kubernetes: of("KUBERNETES_SERVICE_HOST").is_some(),
+            openmp: of(OPENMP_VARIABLE).is_some()
+                || argv.iter().any(mentions)
+                || program.is_some_and(|path| links_openmp(&path)),
         }
     }
+}
+
+/// Whether an executable names a library of OpenMP, as those do that are linked with one.
+fn links_openmp(program: &Path) -> bool {
+    let Ok(pattern) = Regex::new(OPENMP_LIBRARIES) else { return false };
+    corun_files::bytes(program, EXECUTABLE)
+        .is_ok_and(|bytes| bytes.starts_with(b"\x7fELF") && pattern.is_match(&bytes))
 }
 
 /// The lines for an arm, those of most use first.

@@ -13,10 +13,14 @@ pub(crate) fn log_score(goal: Goal, sample: &Sample) -> Option<f64> {
     (value.is_finite() && value > 0.0).then(|| value.ln())
 }
 
-/// The slowest p99 of what a sample timed in parts (the requests of a service), else its makespan.
+/// The p99 of what a sample timed in parts (the requests of a service), else its makespan, in seconds.
 fn latency_s(sample: &Sample) -> f64 {
-    let slowest = sample.latencies.values().filter_map(|latency| latency.p99_s).reduce(f64::max);
-    slowest.unwrap_or(sample.makespan_s)
+    slowest_p99(sample).unwrap_or(sample.makespan_s)
+}
+
+/// The p99 of what a sample timed in parts, of the slowest kind, in seconds.
+pub(crate) fn slowest_p99(sample: &Sample) -> Option<f64> {
+    sample.latencies.values().filter_map(|latency| latency.p99_s).reduce(f64::max)
 }
 
 /// Whether of equally good candidates the one with the most workers is the answer: where each worker

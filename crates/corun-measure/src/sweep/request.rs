@@ -12,7 +12,7 @@ use super::advice::{self, Surroundings};
 use super::answer;
 use super::experiment::{CONFIDENCE, SweepObserver, SweepOutcome, SweepSchedule, Tried, run_sweep};
 use super::grid::{Family, Grid, Point};
-use super::objective::wants_most_workers;
+use super::objective::{slowest_p99, wants_most_workers};
 use super::search::ANALYSES;
 use crate::analysis::on_ratio_scale;
 use crate::cores::{usable_cores, why_no_siblings};
@@ -225,6 +225,10 @@ fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation
             if let Some(estimate) = logs.and_then(|logs| corun_stats::paired(&logs, 0.95)) {
                 observe(metric, unit, None, on_ratio_scale(&estimate));
             }
+        }
+        let p99 = logs(&|sample| slowest_p99(sample));
+        if let Some(estimate) = p99.and_then(|logs| corun_stats::paired(&logs, 0.95)) {
+            observe(Metric::Latency, "s", None, on_ratio_scale(&estimate));
         }
         if let Some(beside) = &tried.beside_chosen {
             observe(Metric::RelativeToChosen, "1", chosen, on_ratio_scale(beside));

@@ -61,7 +61,7 @@ struct ArmArguments {
 struct SmtArguments {
     /// Also run with SMT switched off, in cycles on, off, off, on: switch gain, and yield by
     /// switching (needs root; everything comes back as it was)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "serve")]
     smt_switch: bool,
     #[command(flatten)]
     switch: SwitchArguments,
@@ -173,6 +173,7 @@ impl Arguments {
             placements: self.arms.placement.clone(),
             skip_impossible: false,
             steady: self.work.steady,
+            prepare: self.work.preparation(&self.surroundings)?,
             smt_switch: self.smt.smt_switch,
             timeout: self.surroundings.timeout,
             target: self.design.target,

@@ -18,6 +18,7 @@ mod simulate;
 mod smt;
 mod smt_watchdog;
 mod study;
+mod threads;
 mod topo;
 mod trace;
 mod work;
@@ -32,6 +33,8 @@ use crate::problem::{Problem, say};
 /// What corun can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Find how many threads to use, and on which CPUs, with the lines that do it
+    Threads(Box<threads::Arguments>),
     /// Measure what each placement does to a program, with intervals and a verdict
     Measure(Box<measure::Arguments>),
     /// List, describe and run the built-in workloads, and measure the memory hierarchy
@@ -91,6 +94,7 @@ impl Command {
             report_what_is_left();
         }
         match self {
+            Self::Threads(arguments) => threads::run(&arguments),
             Self::Measure(arguments) => measure::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::Study(arguments) => study::run(&arguments),

@@ -2,7 +2,6 @@
 //!
 //! The options are those of every command that measures programs.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use regex::Regex;
 
 use super::work::{SurroundingArguments, WorkArguments};
 use crate::problem::Problem;
-use crate::values;
+use crate::values::{self, Words, words};
 
 /// A server and its load.
 #[derive(Debug, Args)]
@@ -25,7 +24,7 @@ pub(super) struct ServiceArguments {
     /// Start this server in each placement, afresh for each sample; `{workers}` in its arguments
     /// becomes the number of workers, and all its threads and processes share the placement's CPUs
     #[arg(long, value_name = "COMMAND", requires_all = ["load", "ready"], value_parser = words)]
-    #[arg(conflicts_with_all = ["command", "workload", "copies", "steady", "smt_switch"])]
+    #[arg(conflicts_with_all = ["command", "workload", "copies", "steady"])]
     serve: Option<Words>,
     /// Ask the server by this load generator, on CPUs of its own; wrk, wrk2, ab, redis-benchmark,
     /// pgbench and memtier_benchmark are known, of others say where their figures stand
@@ -73,10 +72,6 @@ pub(super) struct ServiceArguments {
     #[arg(requires = "serve")]
     stop_limit: Duration,
 }
-
-/// A command, split as a shell splits it.
-#[derive(Debug, Clone)]
-struct Words(Vec<OsString>);
 
 /// A figure that stands in JSON.
 #[derive(Debug, Clone)]
@@ -153,14 +148,6 @@ impl ServiceArguments {
             latency,
             file: self.load_output.clone(),
         })
-    }
-}
-
-fn words(text: &str) -> Result<Words, String> {
-    let words = shell_words::split(text).map_err(|error| format!("{error} in \"{text}\""))?;
-    match words.is_empty() {
-        true => Err("expected a command, found nothing".to_owned()),
-        false => Ok(Words(words.into_iter().map(OsString::from).collect())),
     }
 }
 

@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use corun_measure::execution::Command;
 use corun_measure::{CommandRequest, WorkRequest};
 use regex::Regex;
 
 use super::program::{self, SearchPath};
 use crate::problem::Problem;
-use crate::{standard_input, values};
+use crate::standard_input;
+use crate::values::{self, Words};
 
 /// The work to run.
 #[derive(Debug, Args)]
@@ -37,6 +39,9 @@ pub(super) struct WorkArguments {
     /// Start copies again until all have finished, so that no copy is timed beside an idle sibling
     #[arg(long)]
     pub(super) steady: bool,
+    /// Run this command before each sample, outside the timing; `{workers}` in it is replaced, too
+    #[arg(long, value_name = "COMMAND", value_parser = values::words)]
+    pub(super) prepare: Option<Words>,
     /// Take throughput from the command's output: the last match of the expression's one group
     #[arg(long, value_name = "REGEX", value_parser = values::one_group)]
     #[arg(conflicts_with_all = ["steady", "workload"])]
@@ -104,12 +109,7 @@ impl WorkArguments {
             ));
         }
         let environment = surroundings.environment();
-        let path = environment.iter().find(|(name, _)| name == "PATH");
-        let search = SearchPath {
-            path: path.map(|(_, path)| path.as_os_str()),
-            directory: surroundings.cwd.as_deref(),
-        };
-        program::check_on(&self.command, search)?;
+        surroundings.check(&self.command, &environment)?;
         let input = standard_input::file(surroundings.stdin.as_deref())?;
         if input.is_none() {
             standard_input::remark_on_unread_pipe();
@@ -127,7 +127,47 @@ impl WorkArguments {
     }
 }
 
+impl WorkArguments {
+    /// The command that runs before each sample, if there is one.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub(super) fn preparation(
+        &self,
+        surroundings: &SurroundingArguments,
+    ) -> Result<Option<Command>, Problem> {
+        let Some(Words(argv)) = &self.prepare else { return Ok(None) };
+        let environment = surroundings.environment();
+        surroundings.check(argv, &environment)?;
+        Ok(Some(Command {
+            argv: argv.clone(),
+            environment,
+            directory: surroundings.cwd.clone(),
+            input: None,
+            expected_exit: 0,
+            throughput: None,
+            operations_argument: None,
+        }))
+    }
+}
+
 impl SurroundingArguments {
+    /// Whether there is such a program, and how to type it otherwise.
+    fn check(
+        &self,
+        command: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> Result<(), Problem> {
+        let path = environment.iter().find(|(name, _)| name == "PATH");
+        program::check_on(
+            command,
+            SearchPath {
+                path: path.map(|(_, path)| path.as_os_str()),
+                directory: self.cwd.as_deref(),
+            },
+        )
+    }
+
     /// The whole environment of a command.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut environment: Vec<(OsString, OsString)> =

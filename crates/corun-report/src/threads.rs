@@ -1,0 +1,243 @@
+//! A sweep over numbers of workers: the answer, bars, lines to copy, what limits trust.
+
+use corun_record::{
+    Advice, Candidate, Goal, Metric, Observation, Record, Standing, ThreadSweep, on_one_line,
+};
+
+use crate::bars::{Bar, bars};
+use crate::figures::{joules, seconds, three_digits};
+use crate::prose::{self, plural};
+use crate::terminal::{section, wrap};
+
+/// An interval that reaches so many times its value says nothing.
+const MAX_REACH: f64 = 3.0;
+
+/// The answer alone, as a line.
+pub fn threads_in_brief(sweep: &Record<ThreadSweep>, columns: u16) -> String {
+    wrap(&answer(sweep), "", columns)
+}
+
+/// The sweep for a terminal of this many columns; `all_lines` shows the lines of tools, too, that have no use here.
+pub fn threads_to_terminal(sweep: &Record<ThreadSweep>, columns: u16, all_lines: bool) -> String {
+    let mut text = wrap(&answer(sweep), "", columns);
+    text.push('\n');
+    text.push_str(&bars(&rows(&sweep.body), &headings(&sweep.body), columns));
+    text.push('\n');
+    for line in legend(&sweep.body) {
+        text.push_str(&wrap(&line, "", columns));
+    }
+    let advice: Vec<&Advice> =
+        sweep.body.advice.iter().filter(|line| line.fits || all_lines).collect();
+    if !advice.is_empty() {
+        text.push_str("\nTo use it:\n");
+        let tool = advice.iter().map(|line| line.tool.len()).max().unwrap_or(0);
+        for Advice { tool: name, line, .. } in advice {
+            // A line to copy is not broken.
+            text.push_str(&format!("  {name:tool$}  {}\n", on_one_line(line)));
+        }
+    }
+    section(&mut text, "Limits of the CPUs", sweep.body.limits.clone(), columns);
+    section(&mut text, "Not known here", sweep.body.unknown.clone(), columns);
+    section(&mut text, "What did not run", failures(&sweep.body), columns);
+    section(&mut text, "What limits trust", caveats(sweep), columns);
+    text.push('\n');
+    for line in course(sweep) {
+        text.push_str(&wrap(&line, "", columns));
+    }
+    text
+}
+
+/// The sweep as Markdown.
+pub fn threads_to_markdown(sweep: &Record<ThreadSweep>) -> String {
+    let mut text = format!("# {}\n\n", crate::markdown::literal(&answer(sweep)));
+    for line in course(sweep) {
+        text.push_str(&format!("{}\n\n", crate::markdown::literal(&line)));
+    }
+    let header =
+        ["candidate"].into_iter().chain(headings(&sweep.body)).map(str::to_owned).collect();
+    let row = |bar: Bar| [vec![bar.label], bar.columns].concat();
+    let rows = rows(&sweep.body).into_iter().map(row).collect();
+    text.push_str(&crate::markdown::grid(&crate::tables::Table { header, rows }));
+    text.push_str("\n\n");
+    for Advice { tool, line, .. } in sweep.body.advice.iter().filter(|line| line.fits) {
+        text.push_str(&format!("{tool}:\n\n    {}\n\n", on_one_line(line)));
+    }
+    for caveat in caveats(sweep) {
+        text.push_str(&format!("- {}\n", crate::markdown::literal(&caveat)));
+    }
+    text
+}
+
+/// The candidates as CSV with a header line; an interval that is not known is empty.
+pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let sweep = &sweep.body;
+    // Writing to memory cannot fail, and every row has the header's length.
+    let _ = writer.write_record([
+        "arm", "workers", "cpus", "standing", "blocks", "metric", "unit", "value", "low", "high",
+        "level",
+    ]);
+    for seen in &sweep.observations {
+        let Some(candidate) = sweep.candidates.iter().find(|it| it.arm.id == seen.arm) else {
+            continue;
+        };
+        let cpus: Vec<String> = candidate.arm.cpus.iter().map(u32::to_string).collect();
+        let name = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let _ = writer.write_record([
+            candidate.arm.id.clone(),
+            candidate.arm.workers.to_string(),
+            cpus.join(" "),
+            name(serde_json::to_value(candidate.standing).unwrap_or_default()),
+            candidate.blocks.to_string(),
+            name(serde_json::to_value(seen.metric).unwrap_or_default()),
+            seen.unit.clone(),
+            seen.estimate.value.to_string(),
+            seen.estimate.low.to_string(),
+            seen.estimate.high.to_string(),
+            seen.estimate.level.to_string(),
+        ]);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn answer(sweep: &Record<ThreadSweep>) -> String {
+    match &sweep.body.answer {
+        Some(answer) => answer.sentence.clone(),
+        None => "No block was finished, so there is no answer.".to_owned(),
+    }
+}
+
+/// The columns after the bars.
+fn headings(sweep: &ThreadSweep) -> Vec<&'static str> {
+    let mut headings = vec![score_name(sweep.goal), "time"];
+    let has = |metric| sweep.observations.iter().any(|seen| seen.metric == metric);
+    if has(Metric::Latency) {
+        headings.push("p99");
+    }
+    if has(Metric::EnergyPerOperation) {
+        headings.push("energy");
+    }
+    headings.push("");
+    headings
+}
+
+fn score_name(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Throughput => "work",
+        Goal::Latency => "speed",
+        Goal::Energy => "thrift",
+    }
+}
+
+fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
+    let headings = headings(sweep);
+    let row = |candidate: &Candidate| {
+        let arm = candidate.arm.id.as_str();
+        let of = |metric| sweep.observation(metric, arm);
+        let score = of(Metric::RelativeToChosen).map(|seen| seen.estimate);
+        let value = match candidate.standing {
+            Standing::Chosen => 1.0,
+            _ => score.map_or(0.0, |score| score.value),
+        };
+        let limits = score.map(|score| [score.low, score.high]);
+        let limits = limits.filter(|[low, high]| *high <= value * MAX_REACH && *low > 0.0);
+        let text = |metric, form: fn(f64) -> String| {
+            of(metric).map_or_else(String::new, |seen: &Observation| form(seen.estimate.value))
+        };
+        let columns = headings
+            .iter()
+            .map(|heading| match *heading {
+                "time" => text(Metric::Makespan, seconds),
+                "p99" => text(Metric::Latency, seconds),
+                "energy" => text(Metric::EnergyPerOperation, joules),
+                "" => standing(candidate),
+                _ if value == 0.0 => String::new(),
+                _ => match limits {
+                    Some([low, high]) => format!("{value:.2} ({low:.2} to {high:.2})"),
+                    None => format!("{value:.2}"),
+                },
+            })
+            .collect();
+        Bar { label: label(candidate), value, limits, columns }
+    };
+    sweep.candidates.iter().map(row).collect()
+}
+
+/// The placement and its workers: `spread@4`, `full (8)`.
+fn label(candidate: &Candidate) -> String {
+    match candidate.arm.id.contains('@') {
+        true => candidate.arm.id.clone(),
+        false => format!("{} ({})", candidate.arm.id, candidate.arm.workers),
+    }
+}
+
+fn standing(candidate: &Candidate) -> String {
+    match candidate.standing {
+        Standing::Chosen => "use this",
+        Standing::Equal => "equal",
+        Standing::Worse => "worse",
+        Standing::Undecided => "open",
+        Standing::Failed => "failed",
+    }
+    .to_owned()
+}
+
+/// What the bars show, and the placements that occur.
+fn legend(sweep: &ThreadSweep) -> Vec<String> {
+    let amount = match sweep.goal {
+        Goal::Throughput => "work done in a second",
+        Goal::Latency => "speed of a run or request",
+        Goal::Energy => "work done with a joule",
+    };
+    let rate = sweep.chosen().and_then(|it| sweep.observation(Metric::Throughput, &it.arm.id));
+    let rate = rate.map_or_else(String::new, |seen| {
+        let unit = &sweep.workload.operation;
+        format!(" The chosen one does {} {unit}/s.", three_digits(seen.estimate.value))
+    });
+    let mut lines = vec![format!(
+        "Bars: {amount}, beside the chosen one; shaded: its interval, {} % for all together.{rate}",
+        sweep.design.confidence * 100.0
+    )];
+    let mut placements: Vec<_> = sweep.candidates.iter().map(|it| it.arm.placement).collect();
+    placements.dedup_by_key(|placement| placement.summary());
+    let named = placements.iter().map(|placement| {
+        let name = placement.to_string();
+        let name = name.split('@').next().unwrap_or_default().to_owned();
+        format!("{name}: {}", placement.summary())
+    });
+    let named: Vec<String> = named.collect();
+    lines.push(format!("{}.", named.join("; ")));
+    lines
+}
+
+fn failures(sweep: &ThreadSweep) -> Vec<String> {
+    let failed = |candidate: &Candidate| {
+        let why = candidate.failure.as_ref()?;
+        Some(format!("{}: {}", candidate.arm.id, on_one_line(why)))
+    };
+    sweep.candidates.iter().filter_map(failed).collect()
+}
+
+fn caveats(sweep: &Record<ThreadSweep>) -> Vec<String> {
+    sweep.caveats.iter().map(|caveat| caveat.sentence.clone()).collect()
+}
+
+/// What was run on what, and how the sweep went.
+fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
+    let design = &sweep.body.design;
+    let machine = sweep.machine.as_ref().map(prose::machine).unwrap_or_default();
+    vec![
+        prose::work(&sweep.body.workload),
+        machine,
+        format!(
+            "{} of {} of {} possible candidates, {} in {}, seed {}; {}.",
+            plural(design.blocks as usize, "block"),
+            sweep.body.candidates.len(),
+            design.full_grid,
+            plural(design.runs as usize, "run"),
+            seconds(sweep.elapsed_s),
+            design.seed,
+            sweep.ending.sentence
+        ),
+    ]
+}

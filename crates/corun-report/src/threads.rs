@@ -230,7 +230,7 @@ fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
         prose::work(&sweep.body.workload),
         machine,
         format!(
-            "{} of {} of {} possible candidates, {} in {}, seed {}; {}.",
+            "{} with {} of {} possible candidates, {} in {}, seed {}; {}.",
             plural(design.blocks as usize, "block"),
             sweep.body.candidates.len(),
             design.full_grid,

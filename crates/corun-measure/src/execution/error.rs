@@ -111,6 +111,9 @@ pub enum ExecutionError {
         /// The system's answer.
         error: io::Error,
     },
+    /// A sample does not show what it is wanted for.
+    #[error("expected the {0} of each run, found that this machine does not count it")]
+    NotCounted(&'static str),
     /// Two workers that did the same work gave different check values.
     #[error(
         "expected the check value {expected:#x}, found {found:#x} from worker {worker} of arm {arm}"
@@ -171,6 +174,7 @@ impl Actionable for ExecutionError {
                 Exit::NotPermitted
             }
             Self::NulByte(_) => Exit::Usage,
+            Self::NotCounted(_) => Exit::NotPossible,
             Self::Interrupted => Exit::Interrupted,
             _ => Exit::Failed,
         }
@@ -188,6 +192,9 @@ impl Actionable for ExecutionError {
             }
             Self::IsDirectory(_) => "Name a program after `--`; `--cwd DIR` runs it in a directory.",
             Self::NulByte(_) => "Leave the NUL byte out.",
+            Self::NotCounted(_) => {
+                "Choose another --goal. Energy takes the counters in /sys/class/powercap, and the right to read them."
+            }
             Self::Execute { error, .. } if error.raw_os_error() == Some(libc::ENOEXEC) => {
                 "A script names its interpreter in its first line (#!/bin/sh), or is run as `-- sh FILE`."
             }

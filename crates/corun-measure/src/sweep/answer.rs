@@ -5,8 +5,13 @@ use corun_stats::percent;
 
 use super::experiment::{SweepOutcome, SweepSchedule, Tried};
 use super::grid::Grid;
+use super::objective::slowest_p99;
 use super::search::Conclusion;
 
+/// So many candidates are named in a sentence.
+const MAX_NAMED: usize = 3;
+/// A p99 so many times as long is worth a word.
+const MUCH_SLOWER: f64 = 1.2;
 /// A candidate lost more than this part of its time to other work.
 const HEAVY: f64 = 0.05;
 
@@ -47,24 +52,53 @@ impl<'a> Story<'a> {
 
     fn sentence(&self) -> String {
         let what = place(self.chosen, self.grid);
-        let reason = match self.conclusion.verdict {
+        let said = match self.conclusion.verdict {
             ThreadVerdict::TooFewBlocks => {
-                return format!(
-                    "Too few blocks to say: in one run of each candidate, {what} did best."
-                );
+                format!("Too few blocks to say: in one run of each candidate, {what} did best.")
             }
-            ThreadVerdict::Best => self.best(),
-            ThreadVerdict::Equal => self.equal(),
-            ThreadVerdict::GoodEnough => self.good_enough(),
-            ThreadVerdict::Undecided => return self.undecided(&what),
+            ThreadVerdict::Best => format!("Use {what}: {}.", self.best()),
+            ThreadVerdict::Equal => format!("Use {what}: {}.", self.equal()),
+            ThreadVerdict::GoodEnough => format!("Use {what}: {}.", self.good_enough()),
+            ThreadVerdict::Undecided => self.undecided(&what),
         };
-        let condition = match self.is_disturbed() {
-            true => {
-                " Other work ran on the same CPUs for most of the time: repeat it on an idle machine."
-            }
-            false => "",
-        };
-        format!("Use {what}: {reason}.{condition}")
+        let parts = [Some(said), self.latency(), self.disturbance()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// What more throughput costs in latency, where parts of the work are timed and another candidate is
+    /// much quicker.
+    fn latency(&self) -> Option<String> {
+        if self.schedule.goal != Goal::Throughput {
+            return None;
+        }
+        let own = self.mean_p99(self.chosen)?;
+        let others =
+            self.outcome.tried.iter().filter_map(|tried| Some((tried, self.mean_p99(&tried.arm)?)));
+        let (tried, p99) = others.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let times = own / p99;
+        let work = tried.beside_chosen.as_ref()?.ratio()[0];
+        (times >= MUCH_SLOWER).then(|| {
+            format!(
+                "Its p99 is {times:.1} times that of {}, which does {work:.2} times the work: `--goal latency` chooses by p99.",
+                place(&tried.arm, self.grid)
+            )
+        })
+    }
+
+    /// The mean p99 of an arm on the log scale, in seconds.
+    fn mean_p99(&self, arm: &Arm) -> Option<f64> {
+        let own = self.outcome.samples.iter().filter(|sample| sample.arm == arm.id);
+        let logs: Vec<f64> =
+            own.map(|sample| Some(slowest_p99(sample)?.ln())).collect::<Option<_>>()?;
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        (!logs.is_empty()).then(|| mean.exp())
+    }
+
+    fn disturbance(&self) -> Option<String> {
+        self.is_disturbed().then(|| {
+            "Other work ran on the same CPUs for most of the time: repeat it on an idle machine."
+                .to_owned()
+        })
     }
 
     fn best(&self) -> String {
@@ -122,21 +156,20 @@ impl<'a> Story<'a> {
     }
 
     fn undecided(&self, what: &str) -> String {
-        let others: Vec<String> = self
-            .of(Standing::Undecided)
-            .map(|tried| place(&tried.arm, self.grid))
-            .take(4)
-            .collect();
+        let open: Vec<String> =
+            self.of(Standing::Undecided).map(|tried| place(&tried.arm, self.grid)).collect();
+        let others = match open.as_slice() {
+            [] => "the others".to_owned(),
+            [few @ ..] if few.len() <= MAX_NAMED => few.join(", "),
+            many => format!("{} other candidates", many.len()),
+        };
         let bound = match self.conclusion.regret.map(f64::exp_m1) {
             Some(regret) if regret < 1.0 => {
-                format!(", which may be up to {} {}", percent(regret), self.better())
+                format!(", of which one may be up to {} {}", percent(regret), self.better())
             }
             _ => String::new(),
         };
-        format!(
-            "Too few blocks to be sure: {what} did best, but cannot be told apart from {}{bound}.",
-            others.join("; ")
-        )
+        format!("Not decided: {what} did best, but cannot be told apart from {others}{bound}.")
     }
 
     fn better(&self) -> &'static str {
@@ -168,13 +201,13 @@ impl<'a> Story<'a> {
     }
 }
 
-/// `4 workers, one on each core`.
+/// `4 workers (one on each core)`.
 pub(crate) fn place(arm: &Arm, grid: &Grid) -> String {
     let workers = match arm.workers {
         1 => "1 worker".to_owned(),
         workers => format!("{workers} workers"),
     };
-    format!("{workers}, {}", how(arm, grid))
+    format!("{workers} ({})", how(arm, grid))
 }
 
 /// Where the workers of an arm are, in words.

@@ -24,6 +24,8 @@ use crate::foreign_load;
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Points are added while so many more blocks fit into the time.
 const MIN_BLOCKS_LEFT: u32 = 4;
+/// A worker that waits for its CPU gets a twentieth of it at least.
+const MAX_WAITED: f64 = 0.95;
 /// A program that uses less of its CPUs than this leaves them idle.
 const USES_ITS_CPUS: f64 = 0.9;
 
@@ -139,10 +141,12 @@ fn warm_up(
     Ok(leaves_cpus_idle)
 }
 
-/// The CPU time of an outcome over what its CPUs had.
+/// The CPU time of an outcome over what other work left of its CPUs.
 fn cpu_share(outcome: &ArmOutcome, arm: &Arm) -> f64 {
-    let used = outcome.evidence.user_s + outcome.evidence.system_s;
-    used / (outcome.makespan.as_secs_f64() * f64::from(arm.workers))
+    let evidence = &outcome.evidence;
+    let used = evidence.user_s + evidence.system_s;
+    let left = 1.0 - evidence.cpu_wait.unwrap_or(0.0).min(MAX_WAITED);
+    used / (outcome.makespan.as_secs_f64() * f64::from(arm.workers) * left)
 }
 
 /// Whether only this number of workers failed, so that another may do.
@@ -186,6 +190,11 @@ impl Sweep<'_> {
                     return Ok(self.end(block, EndReason::Failed, sentence, Some(error)));
                 }
                 Err(error) => return Err(error),
+            }
+            if !self.samples.is_empty()
+                && self.search.twin().is_none_or(|it| self.search.blocks(it) == 0)
+            {
+                return Err(ExecutionError::NotCounted(goal_of(self.schedule.goal)));
             }
             if self.search.running().is_empty()
                 && let Some(error) = self.first_failure.take()
@@ -305,6 +314,15 @@ impl Sweep<'_> {
             ending: Ending { reason, sentence },
             failure,
         }
+    }
+}
+
+/// What a sample has to show, in words.
+fn goal_of(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Throughput => "throughput",
+        Goal::Latency => "latency",
+        Goal::Energy => "energy",
     }
 }
 

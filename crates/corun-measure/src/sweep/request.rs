@@ -144,7 +144,7 @@ impl<'a> ThreadSearch<'a> {
                 seed: schedule.seed,
                 blocks: outcome.blocks,
                 runs: outcome.samples.len() as u32,
-                full_grid: self.grid.points().count() as u32,
+                full_grid: full_grid(&self.grid, &outcome),
                 warmup: schedule.warmup,
                 confidence: CONFIDENCE,
                 practical: schedule.practical,
@@ -164,6 +164,12 @@ impl<'a> ThreadSearch<'a> {
         };
         (record, failure)
     }
+}
+
+/// The points of the grid, and those beyond it that were tried.
+fn full_grid(grid: &Grid, outcome: &SweepOutcome) -> u32 {
+    let beyond = outcome.tried.iter().filter(|tried| tried.arm.workers > grid.cpus());
+    (grid.points().count() + beyond.count()) as u32
 }
 
 fn interim_analyses(candidates: usize) -> Vec<PlannedAnalysis> {

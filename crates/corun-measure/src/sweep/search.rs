@@ -88,9 +88,10 @@ impl<'a> Search<'a> {
             .into_iter()
             .chain(rules.quota)
             .map(|workers| Point { family: Family::Dealt, workers });
+        let packed = Point { family: Family::Packed, workers: cores };
         let free = |workers| Point { family: Family::Free, workers };
         let idle = rules.leaves_cpus_idle.then(|| free(2 * cpus));
-        dealt.chain([free(cpus)]).chain(idle).for_each(|point| search.enter(point));
+        dealt.chain([packed, free(cpus)]).chain(idle).for_each(|point| search.enter(point));
         search
     }
 

@@ -26,6 +26,26 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "threads",
+        &[
+            example(
+                "A program that takes its number of threads",
+                "corun threads -- ./solver -j {workers}",
+            ),
+            example(
+                "A program with OpenMP",
+                "corun threads --env OMP_NUM_THREADS={workers} ./solver",
+            ),
+            example("How many copies at once", "corun threads --copies ./job input.dat"),
+            example("MPI", "corun threads -- mpirun -np {workers} --bind-to none ./solver"),
+            example(
+                "What a build needs before each run",
+                "corun threads --prepare 'make clean' -- make -j {workers}",
+            ),
+            example("A built-in workload", "corun threads --workload fib"),
+        ],
+    ),
+    (
         "measure",
         &[
             example("A copy of a program on each worker's CPU", "corun measure ./solver input.dat"),

@@ -28,6 +28,7 @@ mod simulate;
 mod smt;
 mod study;
 mod surroundings;
+mod thread_sweep;
 mod threads;
 mod topo;
 mod trace;

@@ -10,7 +10,7 @@ use corun_record::{
     Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document,
     FormCalibration, ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements,
     Prediction, ReadError, Record, Run, Schedule, SchedulingList, Simulation, StudyDescription,
-    StudyList, StudyResult, TraceInfo, WorkloadDescription, WorkloadList,
+    StudyList, StudyResult, ThreadSweep, TraceInfo, WorkloadDescription, WorkloadList,
 };
 use serde_json::Value;
 
@@ -46,6 +46,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<Report>(),
         schema_of::<SmtStatus>(),
         schema_of::<TraceInfo>(),
+        schema_of::<ThreadSweep>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

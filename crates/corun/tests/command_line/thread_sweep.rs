@@ -1,0 +1,140 @@
+//! `corun threads`: which candidates run, what it says of them, and lines to copy.
+
+use std::collections::BTreeSet;
+
+use corun_machine::{Affinity, CpuSet};
+use corun_record::{
+    Advice, Document, EndReason, Goal, Mode, Record, Standing, ThreadSweep, ThreadVerdict,
+};
+
+use crate::common::{Outcome, Scratch, corun};
+
+const QUICK: [&str; 4] = ["threads", "--max-time=3s", "--warmup=0", "--json=-"];
+
+fn sweep(arguments: &[&str]) -> Record<ThreadSweep> {
+    let outcome = Outcome::of(&mut corun(QUICK.iter().chain(arguments)));
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    Record::from_json(&outcome.output).unwrap()
+}
+
+#[test]
+fn the_program_is_told_its_workers_by_argument_and_by_variable() {
+    let scratch = Scratch::new();
+    let script = scratch.script("echo \"$1 $OMP_NUM_THREADS\" >> \"$folder/told\"");
+    let script = script.to_str().unwrap();
+    let sweep = sweep(&["--env", "OMP_NUM_THREADS={workers}", script, "-j{workers}"]);
+    assert_eq!(sweep.body.workload.mode, Mode::WorkersTotal);
+    let tried: BTreeSet<u32> = sweep.body.candidates.iter().map(|it| it.arm.workers).collect();
+    let told = scratch.read("told");
+    let told: BTreeSet<&str> = told.lines().collect();
+    let expected: Vec<String> = tried.iter().map(|it| format!("-j{it} {it}")).collect();
+    assert_eq!(told, expected.iter().map(String::as_str).collect());
+    let advice = |tool: &str| sweep.body.advice.iter().find(|line| line.tool == tool);
+    assert!(advice("OpenMP").is_some_and(|line| line.fits), "{:?}", sweep.body.advice);
+}
+
+#[test]
+fn every_candidate_is_where_its_arm_says() {
+    let sweep = sweep(&["--copies", "true"]);
+    let allowed = Affinity::of(0).unwrap().cpus();
+    for candidate in &sweep.body.candidates {
+        let arm = &candidate.arm;
+        let distinct: CpuSet = arm.cpus.iter().copied().collect();
+        assert!(distinct.is_subset(&allowed) && distinct.len() == arm.cpus.len(), "{arm:?}");
+        assert!(arm.cpus.is_empty() || arm.cpus.len() == arm.workers as usize, "{arm:?}");
+        let own = |id: &str| id == arm.id || id.strip_suffix(".aa") == Some(&arm.id);
+        let runs = sweep.body.samples.iter().filter(|sample| own(&sample.arm)).count();
+        assert!(runs >= candidate.blocks as usize, "{arm:?}");
+    }
+    let answer = sweep.body.answer.as_ref().unwrap();
+    let chosen: Vec<_> =
+        sweep.body.candidates.iter().filter(|it| it.standing == Standing::Chosen).collect();
+    assert!(chosen.len() == 1 && chosen[0].arm.id == answer.arm, "{answer:?}");
+}
+
+#[test]
+fn a_preparation_runs_before_each_sample() {
+    let scratch = Scratch::new();
+    let program = scratch.script("rm \"$folder/input\"");
+    let prepare = scratch.executable("prepare", "#!/bin/sh\necho \"$1\" > \"${0%/*}/input\"\n");
+    let prepare = format!("{} {{workers}}", prepare.display());
+    let sweep = sweep(&["--prepare", &prepare, program.to_str().unwrap(), "{workers}"]);
+    assert!(sweep.body.design.blocks > 0);
+    assert!(sweep.body.candidates.iter().all(|candidate| candidate.failure.is_none()));
+}
+
+#[test]
+fn a_preparation_that_fails_is_an_error() {
+    let outcome = Outcome::of(&mut corun(["threads", "--prepare", "false", "true"]));
+    assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
+    assert!(outcome.errors.contains("prepare"), "{}", outcome.errors);
+}
+
+#[test]
+fn a_number_of_workers_that_the_program_refuses_is_left_out() {
+    let scratch = Scratch::new();
+    let script = scratch.script("test \"$1\" -ne 2");
+    let sweep = sweep(&["--cores=2", script.to_str().unwrap(), "{workers}"]);
+    let failed: BTreeSet<u32> = sweep
+        .body
+        .candidates
+        .iter()
+        .filter(|it| it.standing == Standing::Failed)
+        .map(|it| it.arm.workers)
+        .collect();
+    let has_two = sweep.body.candidates.iter().any(|it| it.arm.workers == 2);
+    assert_eq!(failed, if has_two { [2].into() } else { BTreeSet::new() });
+    assert_ne!(sweep.body.answer.unwrap().workers, 2);
+}
+
+#[test]
+fn the_time_allowed_ends_it_with_what_it_has() {
+    let sweep = sweep(&["--max-time=1s", "sleep", "0.4"]);
+    let expected = [EndReason::TimeUp, EndReason::TargetReached];
+    assert!(expected.contains(&sweep.ending.reason), "{:?}", sweep.ending);
+    if sweep.body.design.blocks < 2 {
+        let answer = sweep.body.answer.unwrap();
+        assert_eq!(answer.verdict, ThreadVerdict::TooFewBlocks);
+        assert!(answer.sentence.starts_with("Too few blocks"), "{}", answer.sentence);
+    }
+}
+
+#[test]
+fn the_answer_comes_first_and_brief_is_the_answer_alone() {
+    let arguments = ["threads", "--max-time=2s", "--seed=1", "true"];
+    let whole = Outcome::of(&mut corun(arguments));
+    assert!(whole.output.contains("\nBars: "), "{}", whole.output);
+    let first = whole.output.lines().next().unwrap();
+    let begins = ["Use ", "Not decided", "Too few blocks"];
+    assert!(begins.iter().any(|begin| first.starts_with(begin)), "{first}");
+    let brief = Outcome::of(&mut corun(["threads", "--brief", "--max-time=2s", "true"]));
+    assert!(!brief.output.contains("Bars: ") && !brief.output.is_empty(), "{}", brief.output);
+}
+
+#[test]
+fn lines_to_copy_have_the_workers_and_their_cpus() {
+    let sweep = sweep(&["--cores=1", "--", "true", "-j", "{workers}"]);
+    let answer = sweep.body.answer.as_ref().unwrap();
+    for Advice { tool, line, .. } in &sweep.body.advice {
+        assert!(!line.contains("{workers}"), "{tool}: {line}");
+    }
+    let line = |tool: &str| sweep.body.advice.iter().find(|it| it.tool == tool);
+    let arm = sweep.body.candidates.iter().find(|it| it.arm.id == answer.arm).unwrap();
+    match arm.arm.cpus.is_empty() {
+        true => assert_eq!(line("shell").unwrap().line, format!("true -j {}", answer.workers)),
+        false => assert!(line("taskset").unwrap().line.starts_with("taskset -c ")),
+    }
+}
+
+#[test]
+fn a_goal_that_the_machine_does_not_count_is_refused() {
+    let outcome =
+        Outcome::of(&mut corun(["threads", "--goal=energy", "--max-time=3s", "--json=-", "true"]));
+    if outcome.exit == Some(0) {
+        let sweep = Record::<ThreadSweep>::from_json(&outcome.output).unwrap();
+        assert_eq!(sweep.body.goal, Goal::Energy);
+    } else {
+        assert_eq!(outcome.exit, Some(3), "{}", outcome.errors);
+        assert!(outcome.errors.contains("energy"), "{}", outcome.errors);
+    }
+}

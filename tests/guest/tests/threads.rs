@@ -1,0 +1,76 @@
+//! `corun threads` where the truth is known: host pinning decides what guest siblings share.
+//!
+//! Workers on one host CPU take turns, so as many are of use as there are host CPUs below the candidate's
+//! guest CPUs; of equal numbers the fewest are the answer.
+
+use corun_guest_tests::{Finding, Guest, Host, Scenario, Shape};
+use corun_record::{Document, Record, ThreadSweep, ThreadVerdict};
+
+/// Sweeps of one boot.
+const SWEEPS: usize = 4;
+
+/// As the scenario of the yields: as a user who may not open performance events.
+fn scenario() -> Scenario {
+    Scenario::new(format!(
+        "echo 3 >/proc/sys/kernel/perf_event_paranoid
+         for sweep in $(seq {SWEEPS}); do
+           su nobody -c \"corun threads --workload fib --param granularity=128 --sample-time 100ms \\
+             --practical 15% --max-time 25s --quiet --json /results/sweep$sweep\"
+         done"
+    ))
+}
+
+/// Sweeps where guest CPUs run on these host CPUs; `is_best` says which arms are the best with the fewest
+/// workers.
+fn assert_best(shape: Shape, pins: &[usize], is_best: impl Fn(&str) -> bool) {
+    let Some(host) = Host::or_skip() else { return };
+    if host.cores() < 2 {
+        return corun_testing::skip("guest", "siblings with a core each need two host cores");
+    }
+    let guest = Guest::new(shape).pins(pins);
+    guest.assert_truth(host, &scenario(), |outcome, _| {
+        Finding::all((1..=SWEEPS).map(|sweep| {
+            let text = outcome.text(&format!("sweep{sweep}"));
+            let sweep = Record::<ThreadSweep>::from_json(&text).unwrap();
+            let answer = sweep.body.answer.as_ref().expect("a finished block");
+            eprintln!("{}: {}", answer.arm, answer.sentence);
+            let picked = is_best(&answer.arm);
+            corun_testing::count(if picked { "true best picked" } else { "another picked" });
+            match answer.verdict {
+                _ if picked => Finding::Confirmed,
+                ThreadVerdict::Undecided | ThreadVerdict::TooFewBlocks => Finding::Undecided,
+                _ => Finding::Contradicted,
+            }
+        }))
+    });
+}
+
+const TWO_CORES: Shape = Shape { sockets: 1, cores: 2, threads: 2 };
+const FOUR_THREADS: Shape = Shape { sockets: 1, cores: 1, threads: 4 };
+
+#[test]
+fn siblings_that_share_a_host_cpu_are_left_alone() {
+    assert_best(TWO_CORES, &[0, 0, 1, 1], |arm| ["spread@2", "free@2"].contains(&arm));
+}
+
+#[test]
+fn siblings_with_a_host_cpu_each_are_packed() {
+    assert_best(TWO_CORES, &[0, 1, 0, 1], |arm| arm == "packed@2");
+}
+
+#[test]
+fn of_four_siblings_on_two_host_cpus_two_are_used() {
+    assert_best(FOUR_THREADS, &[0, 1, 0, 1], |arm| ["scatter@2", "free@2"].contains(&arm));
+}
+
+#[test]
+fn of_four_siblings_whose_second_pair_has_the_other_host_cpu_all_are_used() {
+    assert_best(FOUR_THREADS, &[0, 0, 1, 1], |arm| {
+        ["full", "free@4", "free@2", "free@3"].contains(&arm)
+    });
+}
+
+#[test]
+fn where_all_share_a_host_cpu_one_worker_is_as_good_as_any() {
+    assert_best(FOUR_THREADS, &[0, 0, 0, 0], |arm| ["spread@1", "free@1"].contains(&arm));
+}

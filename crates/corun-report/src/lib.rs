@@ -10,6 +10,7 @@ mod calibration;
 mod csv;
 mod destination;
 mod figures;
+mod grid;
 mod markdown;
 mod model;
 mod prediction;
@@ -41,5 +42,5 @@ pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
-pub use terminal::to_terminal;
+pub use terminal::{answers_to_terminal, to_terminal};
 pub use trace::trace_to_terminal;

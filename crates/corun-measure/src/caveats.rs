@@ -7,7 +7,7 @@ use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 use crate::comparison::{Comparison, comparisons};
 use crate::foreign_load::{ForeignLoadByArm, is_long};
 use crate::series::Series;
-use corun_stats::{drift, median, outliers, percent};
+use corun_stats::{drift, is_difference, median, outliers, percent};
 
 /// Clocks of two compared arms that differ by more than this are worth a remark.
 const CLOCK_DIFFERENCE: f64 = 0.01;
@@ -246,7 +246,7 @@ fn share(
         .iter()
         .filter_map(|(arm, _)| Some((&arm.id, by_arm.median(&arm.id, of)?)))
         .filter(|(_, share)| *share > limit)
-        .map(|(arm, share)| format!("{arm} {}", percent(share)))
+        .map(|(arm, share)| format!("{arm} {}", percent(share.min(1.0))))
         .collect();
     (!above.is_empty()).then(|| {
         Caveat::new(kind, format!("In half of the samples or more, {what}: {}.", above.join(", ")))
@@ -290,7 +290,7 @@ fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
             format!(
                 "{} in {long} of {known} samples, for up to {} of its time",
                 arm.id,
-                percent(most)
+                percent(most.min(1.0))
             )
         })
     };
@@ -333,6 +333,7 @@ fn identical_arms_differ(observations: &[Observation]) -> Option<Caveat> {
         .iter()
         .filter(|seen| seen.metric == Metric::NoiseFloor)
         .filter(|seen| seen.estimate.low > 0.0 || seen.estimate.high < 0.0)
+        .filter(|seen| is_difference(seen.estimate.value))
         .map(|seen| format!("{} ({})", seen.arm, percent(seen.estimate.value)))
         .collect();
     (!differing.is_empty()).then(|| {

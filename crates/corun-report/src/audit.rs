@@ -105,7 +105,7 @@ fn amount(seen: &Observation, value: f64) -> String {
 }
 
 fn share(value: f64) -> String {
-    match value * 100.0 {
+    match value.min(1.0) * 100.0 {
         percent if percent == 0.0 || percent >= 99.95 => format!("{percent:.0} %"),
         percent => format!("{percent:.1} %"),
     }

@@ -26,14 +26,15 @@ pub fn calibration_to_terminal(record: &Record<CoreCalibration>, columns: u16) -
         }
     }
     let differing = found.fields.iter().filter(|it| differs(it.value, it.base)).count();
-    text += &format!(
-        "\n{differing} of {} measured fields differ from {}; {} measured, the ports of {} of them \
-         adjusted to the measured throughput.\n",
+    let course = format!(
+        "{differing} of {} measured fields differ from {}; {} measured, the ports of {} of them \
+         adjusted to the measured throughput.",
         found.fields.len(),
         found.base,
         plural(found.forms.len(), "form"),
         found.adjusted_rows,
     );
+    text += &format!("\n{}", wrap(&course, "", columns));
     let not_measured = vec![found.not_measured.join(", ")];
     section(&mut text, &format!("Not measured, of {}", found.base), not_measured, columns);
     caveats(&mut text, record, columns);
@@ -48,12 +49,13 @@ pub fn forms_to_terminal(record: &Record<FormCalibration>, columns: u16) -> Stri
     if !table.rows.is_empty() {
         text += &format!("\n{}\n", grid(&table, columns));
     }
-    text += &format!(
-        "\n{} measured, {} of them with other ports than {} has\n",
+    let course = format!(
+        "{} measured, {} of them with other ports than {} has",
         plural(found.timing_rows, "form"),
         found.adjusted_rows,
         found.base
     );
+    text += &format!("\n{}", wrap(&course, "", columns));
     caveats(&mut text, record, columns);
     text
 }

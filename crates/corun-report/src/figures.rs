@@ -1,16 +1,53 @@
 //! Numbers as a person reads them: as many digits as the interval supports, units that fit.
 
 use corun_record::Estimate;
+use corun_stats::{TOO_FEW_BLOCKS, is_difference, percent, says_something};
 
 /// A ratio with as many decimals as its interval supports, two to four.
 pub fn ratio(estimate: &Estimate) -> String {
-    format!("{:.*}", decimals(estimate), estimate.value)
+    match is_sensible(estimate) {
+        true => format!("{:.*}", decimals(estimate), estimate.value),
+        false => "-".to_owned(),
+    }
 }
 
 /// The interval of a ratio: `1.22 to 1.26`.
 pub fn interval(estimate: &Estimate) -> String {
     let decimals = decimals(estimate);
-    format!("{:.decimals$} to {:.decimals$}", estimate.low, estimate.high)
+    match is_sensible(estimate) {
+        true => format!("{:.decimals$} to {:.decimals$}", estimate.low, estimate.high),
+        false => TOO_FEW_BLOCKS.to_owned(),
+    }
+}
+
+/// Half the width of an interval: `± 1.2 %`.
+pub(crate) fn half_width(estimate: &Estimate) -> String {
+    match is_sensible(estimate) {
+        true => format!("± {}", percent(estimate.half_width())),
+        false => TOO_FEW_BLOCKS.to_owned(),
+    }
+}
+
+/// A value with half the width of its interval: `18.4 s ± 1.2 %`.
+pub(crate) fn with_half_width(value: String, estimate: &Estimate) -> String {
+    match is_sensible(estimate) {
+        true => format!("{value} {}", half_width(estimate)),
+        false => format!("{value}, {TOO_FEW_BLOCKS}"),
+    }
+}
+
+/// The difference between identical arms: `1.3 %`.
+pub(crate) fn difference(share: f64) -> String {
+    if is_difference(share) { percent(share) } else { TOO_FEW_BLOCKS.to_owned() }
+}
+
+/// A share of a whole, of which there is no more than all.
+pub(crate) fn share(share: f64) -> String {
+    percent(share.min(1.0))
+}
+
+fn is_sensible(estimate: &Estimate) -> bool {
+    says_something(estimate.value, estimate.low, estimate.high)
 }
 
 fn decimals(estimate: &Estimate) -> usize {
@@ -69,8 +106,6 @@ pub(crate) fn three_digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use corun_stats::percent;
-
     use super::*;
 
     fn estimate(value: f64, half: f64) -> Estimate {
@@ -82,6 +117,18 @@ mod tests {
         assert_eq!(ratio(&estimate(1.24361, 0.02)), "1.24");
         assert_eq!(ratio(&estimate(1.24361, 0.002)), "1.244");
         assert_eq!(interval(&estimate(1.24361, 0.0002)), "1.2434 to 1.2438");
+    }
+
+    #[test]
+    fn an_interval_that_says_nothing_is_not_shown() {
+        let wide = Estimate { value: 2.1, low: 0.2, high: 22.0, level: 0.95, blocks: 2 };
+        assert_eq!(ratio(&wide), "-");
+        assert_eq!(interval(&wide), "too few blocks to say");
+        assert_eq!(half_width(&wide), "too few blocks to say");
+        assert_eq!(with_half_width("342 ms".to_owned(), &wide), "342 ms, too few blocks to say");
+        assert_eq!(half_width(&estimate(2.0, 0.1)), "± 5.0 %");
+        assert_eq!(difference(384.593), "too few blocks to say");
+        assert_eq!(share(1.004), "100 %");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod calibration;
 mod csv;
 mod destination;
 mod figures;
+mod grid;
 mod markdown;
 mod model;
 mod prediction;
@@ -43,6 +44,6 @@ pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
-pub use terminal::to_terminal;
+pub use terminal::{answers_to_terminal, to_terminal};
 pub use threads::{threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_terminal};
 pub use trace::trace_to_terminal;

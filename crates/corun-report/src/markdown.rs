@@ -3,18 +3,20 @@
 use comfy_table::{Table as Grid, presets};
 use corun_record::Run;
 
+use crate::grid::NO_BREAK;
 use crate::prose;
 use crate::tables::{self, Table};
 
 /// The run as Markdown.
 pub fn to_markdown(run: &Run) -> String {
-    let heading: Vec<String> = prose::heading(run).iter().map(|line| literal(line)).collect();
-    let mut text = format!("# {}\n\n", heading.join("\n\n"));
-    if run.is_partial() && !run.is_without_interval() {
-        text.push_str("**Partial result: the experiment was cut short.**\n\n");
+    let mut heading = prose::heading(run).into_iter().map(|line| literal(&line));
+    let mut text = format!("# {}\n\n", heading.next().unwrap_or_default());
+    for (_, answer) in prose::answers(run) {
+        text.push_str(&format!("**{answer}**\n\n"));
     }
-    for answer in prose::answers(run) {
-        text.push_str(&format!("{answer}\n\n"));
+    heading.for_each(|line| text.push_str(&format!("{line}\n\n")));
+    if run.is_partial() && !run.is_without_interval() {
+        text.push_str("Partial result: the experiment was cut short.\n\n");
     }
     let details = [tables::details(run), tables::comparisons(run), tables::latencies(run)];
     for table in [tables::arms(run)].into_iter().chain(details) {
@@ -57,7 +59,7 @@ pub(crate) fn grid(table: &Table) -> String {
     grid.load_style(presets::ASCII_MARKDOWN)
         .set_header(table.header.clone())
         .add_rows(table.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>()));
-    grid.to_string()
+    grid.to_string().replace(NO_BREAK, " ")
 }
 
 #[cfg(test)]

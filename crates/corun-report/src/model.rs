@@ -72,11 +72,11 @@ pub fn describe_model(model: &ModelDescription, columns: u16) -> String {
     let unchecked = unchecked.map(|it| format!("{}: {} ({})", it.figure, it.published, it.source));
     let title = "Published figures not checked against their source";
     section(&mut text, title, unchecked.collect(), columns);
-    text.push_str(&format!(
-        "\ntiming rows: {}, of which {} are inherited from an older core, and {} derived from other rows or \
-         assumed\n",
+    let rows = format!(
+        "timing rows: {}, of which {} are inherited from an older core, and {} derived from other rows or assumed",
         model.timing_rows, model.inherited_rows, model.derived_rows
-    ));
+    );
+    text.push_str(&format!("\n{}", wrap(&rows, "  ", columns)));
     text
 }
 

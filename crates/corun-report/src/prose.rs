@@ -2,10 +2,11 @@
 //! trust, and how the experiment went.
 
 use corun_record::{
-    Arm, EndReason, Ending, MachineSummary, Mode, Run, ServiceLoad, Workload, on_one_line,
+    Answer, Arm, EndReason, Ending, MachineSummary, Metric, Mode, Run, ServiceLoad, Workload,
+    on_one_line,
 };
 
-use crate::figures::seconds;
+use crate::figures::{seconds, with_half_width};
 use crate::tables::list;
 
 /// What was run on what, two lines.
@@ -77,12 +78,39 @@ pub(crate) fn plural(count: usize, one: &str) -> String {
     }
 }
 
-/// The verdicts as sentences, the headline first.
-pub(crate) fn answers(run: &Run) -> Vec<String> {
+/// The verdicts as sentences, the headline first, each sentence once; or why there is no verdict.
+pub(crate) fn answers(run: &Run) -> Vec<(Answer, String)> {
     if run.is_without_interval() {
-        return vec![too_few_blocks(&run.ending)];
+        return vec![(Answer::Inconclusive, too_few_blocks(&run.ending))];
     }
-    run.verdicts.iter().map(|verdict| verdict.sentence.clone()).collect()
+    let mut answers: Vec<(Answer, String)> = Vec::new();
+    for verdict in &run.verdicts {
+        if !answers.iter().any(|(_, sentence)| *sentence == verdict.sentence) {
+            answers.push((verdict.answer, verdict.sentence.clone()));
+        }
+    }
+    if answers.is_empty() {
+        answers.push((Answer::Inconclusive, nothing_to_compare(run)));
+    }
+    answers
+}
+
+/// How long the only arms took, where nothing is compared with them.
+fn nothing_to_compare(run: &Run) -> String {
+    let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
+    let took = |arm: &Arm| {
+        let time = run.observation(Metric::Makespan, &arm.id)?;
+        Some(format!(
+            "{} takes {}",
+            arm.id,
+            with_half_width(seconds(time.estimate.value), &time.estimate)
+        ))
+    };
+    let times: Vec<String> = arms.filter_map(took).collect();
+    match times.is_empty() {
+        true => "No answer: these placements allow no comparison.".to_owned(),
+        false => format!("No comparison: {}.", times.join(", ")),
+    }
 }
 
 /// That there is no answer, why, and what would give one.

@@ -1,11 +1,13 @@
 //! The rows of a run's tables, as text: one table of arms, one of comparisons.
 
-use corun_stats::percent;
 use std::collections::BTreeSet;
 
 use corun_record::{Arm, Latency, Metric, Observation, Run, on_one_line};
 
-use crate::figures::{interval, joules, ratio, seconds, three_digits, unit};
+use crate::figures::{
+    difference, half_width, interval, joules, ratio, seconds, three_digits, unit, with_half_width,
+};
+use crate::grid::NO_BREAK;
 
 /// A table before it takes a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,14 +42,18 @@ pub(crate) fn arms(run: &Run) -> Table {
                 arm.id.clone(),
                 arm.workers.to_string(),
                 cpus(run, arm),
-                text(Metric::Makespan, &|seen| with_spread(seen, seconds)),
+                text(Metric::Makespan, &|seen| {
+                    with_half_width(seconds(seen.estimate.value), &seen.estimate)
+                }),
                 text(Metric::Throughput, &|seen| scale.show(seen.estimate.value)),
                 text(Metric::RelativeThroughput, &|seen| ratio(&seen.estimate)),
             ];
             if has_energy {
-                row.push(text(Metric::EnergyPerOperation, &|seen| with_spread(seen, joules)));
+                row.push(text(Metric::EnergyPerOperation, &|seen| {
+                    with_half_width(joules(seen.estimate.value), &seen.estimate)
+                }));
             }
-            row.push(text(Metric::NoiseFloor, &|seen| percent(seen.estimate.value)));
+            row.push(text(Metric::NoiseFloor, &|seen| difference(seen.estimate.value)));
             row
         })
         .collect();
@@ -74,12 +80,13 @@ impl RateScale {
         let rates = run.observations.iter().filter(|seen| seen.metric == Metric::Throughput);
         let largest = rates.map(|seen| seen.estimate.value).fold(0.0, f64::max);
         let (factor, prefix) = match largest {
-            size if size >= 1e9 => (1e-9, "G "),
-            size if size >= 1e6 => (1e-6, "M "),
-            size if size >= 1e4 => (1e-3, "k "),
+            size if size >= 1e9 => (1e-9, "G"),
+            size if size >= 1e6 => (1e-6, "M"),
+            size if size >= 1e4 => (1e-3, "k"),
             _ => (1.0, ""),
         };
-        Self { factor, unit: format!("{prefix}{}/s", run.workload.operation) }
+        let space = if prefix.is_empty() { "" } else { NO_BREAK };
+        Self { factor, unit: format!("{prefix}{space}{}/s", run.workload.operation) }
     }
 
     pub(crate) fn show(&self, rate: f64) -> String {
@@ -124,10 +131,15 @@ fn compared(seen: &Observation) -> String {
 pub(crate) fn details(run: &Run) -> Table {
     let is_detail = |seen: &&Observation| matches!(seen.metric, Metric::Figure | Metric::Rate);
     let rows = run.observations.iter().filter(is_detail).map(|seen| {
-        let half_width = percent(seen.estimate.half_width());
-        vec![seen.arm.clone(), seen.of.clone().unwrap_or_default(), amount(seen), half_width]
+        let amount = amount(seen).replace(' ', NO_BREAK);
+        vec![
+            seen.arm.clone(),
+            seen.of.clone().unwrap_or_default(),
+            amount,
+            half_width(&seen.estimate),
+        ]
     });
-    let names = ["arm", "beside", "figure", "±"];
+    let names = ["arm", "beside", "figure", "interval"];
     Table { header: names.map(str::to_owned).to_vec(), rows: rows.collect() }
 }
 
@@ -168,8 +180,8 @@ pub(crate) fn latencies(run: &Run) -> Table {
         if let Some(cell) = cell {
             // Of a service they are the answer; the outermost are worth no interval.
             let is_answer = run.workload.load.is_some() && ["p50", "p99"].contains(&quantile);
-            *cell =
-                if is_answer { with_spread(seen, seconds) } else { seconds(seen.estimate.value) };
+            let value = seconds(seen.estimate.value);
+            *cell = if is_answer { with_half_width(value, &seen.estimate) } else { value };
         }
     }
     let names = ["arm", "latency of", "each run"].into_iter().chain(Latency::QUANTILES);
@@ -183,15 +195,6 @@ fn count(run: &Run, arm: &str, kind: &str) -> String {
     match counts.len() as u64 {
         0 => none(),
         samples => (counts.iter().sum::<u64>() / samples).to_string(),
-    }
-}
-
-fn with_spread(seen: &Observation, shown: fn(f64) -> String) -> String {
-    let (value, half_width) = (shown(seen.estimate.value), seen.estimate.half_width());
-    match half_width {
-        // An interval beyond ten times the value says that there is none to speak of.
-        10.0.. => format!("{value} (unsure)"),
-        _ => format!("{value} ± {}", percent(half_width)),
     }
 }
 

@@ -1,35 +1,59 @@
-//! A run for the terminal.
+//! A run for the terminal: the answer, then the tables, then what limits trust.
 
-use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table as Grid, Width, presets};
-use corun_record::Run;
-use textwrap::core::display_width;
+use corun_record::{Answer, Run, on_lines, on_one_line};
 
+use crate::grid::{filled, glue};
 use crate::prose;
-use crate::tables::{self, Table};
+use crate::tables;
 
-/// The run as text for a terminal of this many columns.
-pub fn to_terminal(run: &Run, columns: u16) -> String {
-    let mut text = prose::heading(run).join("\n");
-    text.push_str("\n\n");
+pub(crate) use crate::grid::{NO_BREAK, grid, named_grid};
+
+/// The run as text for a terminal of this many columns, its answers coloured if it `has_colour`.
+pub fn to_terminal(run: &Run, columns: u16, has_colour: bool) -> String {
+    let mut text = String::from("\n");
+    for line in prose::heading(run) {
+        text.push_str(&wrap(&line, "  ", columns));
+    }
+    text.push('\n');
     if run.is_partial() && !run.is_without_interval() {
         text.push_str("PARTIAL RESULT: the experiment was cut short.\n\n");
     }
-    text.push_str(&grid(&tables::arms(run), columns));
-    text.push_str("\n\n");
-    for table in [tables::details(run), tables::comparisons(run), tables::latencies(run)] {
-        if !table.rows.is_empty() {
-            text.push_str(&grid(&table, columns));
-            text.push_str("\n\n");
-        }
+    let details = [tables::details(run), tables::comparisons(run), tables::latencies(run)];
+    for table in [tables::arms(run)].iter().chain(details.iter().filter(|it| !it.rows.is_empty())) {
+        text.push_str(&grid(table, columns));
+        text.push_str("\n\n");
     }
-    for answer in prose::answers(run) {
-        text.push_str(&wrap(&answer, "", columns));
-    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
     section(&mut text, "Not possible here", prose::not_possible(run), columns);
     section(&mut text, "What limits trust", prose::caveats(run), columns);
     text.push('\n');
     text.push_str(&wrap(&prose::course(run), "", columns));
-    text
+    // Nothing that others wrote brings colours of its own.
+    answers_to_terminal(run, columns, has_colour) + &on_lines(&text)
+}
+
+/// The answers of a run alone.
+pub fn answers_to_terminal(run: &Run, columns: u16, has_colour: bool) -> String {
+    let painted = |(answer, sentence): (Answer, String)| {
+        let sentence = on_one_line(&sentence);
+        let sentence = if has_colour { painted(answer, &sentence) } else { sentence };
+        wrap(&sentence, "  ", columns)
+    };
+    prose::answers(run).into_iter().map(painted).collect()
+}
+
+/// The sentence with what it claims, up to the figures, in the colour of the answer.
+fn painted(answer: Answer, sentence: &str) -> String {
+    let colour = match answer {
+        Answer::Helps => "1;32",
+        Answer::Hurts => "1;31",
+        Answer::NoPracticalEffect => "1",
+        Answer::Inconclusive => "1;33",
+    };
+    let end = sentence.find(": ").or_else(|| sentence.find(" (")).unwrap_or(sentence.len());
+    let (claim, figures) = sentence.split_at(end);
+    format!("\u{1b}[{colour}m{claim}\u{1b}[0m{figures}")
 }
 
 pub(crate) fn section(text: &mut String, title: &str, lines: Vec<String>, columns: u16) {
@@ -42,98 +66,114 @@ pub(crate) fn section(text: &mut String, title: &str, lines: Vec<String>, column
     }
 }
 
-pub(crate) fn grid(table: &Table, columns: u16) -> String {
-    lines(table, columns).trim_fmt().replace(NO_BREAK, " ")
-}
-
-/// As [`grid`], with the figures of studies on one line each where all of them fit.
-pub(crate) fn named_grid(table: &Table, columns: u16) -> String {
-    let is_whole = |index: usize| WHOLE.contains(&table.header[index].as_str());
-    let least = |index: usize| match is_whole(index) {
-        true => widest(table, index, |cell| vec![cell]),
-        false => longest_word(table, index),
-    };
-    let all: usize = (0..table.header.len()).map(|index| least(index) + BETWEEN).sum();
-    let mut grid = lines(table, columns);
-    if all <= usize::from(columns) {
-        for index in (0..table.header.len()).filter(|&index| is_whole(index)) {
-            if let Some(column) = grid.column_mut(index) {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
-        }
-    }
-    grid.trim_fmt().replace(NO_BREAK, " ")
-}
-
-/// A grid that breaks lines at spaces only: rather than cut a name or a number it is wider.
-fn lines(table: &Table, columns: u16) -> Grid {
-    let table = &table.plain();
-    let mut grid = Grid::new();
-    let lines = presets::UTF8_HORIZONTAL_ONLY
-        .top_border(LineStyle::none())
-        .row_separator(LineStyle::none())
-        .bottom_border(LineStyle::none());
-    grid.load_style(lines)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(columns)
-        .set_header(table.header.clone())
-        .add_rows(table.rows.clone());
-    for index in 0..table.header.len() {
-        let least = longest_word(table, index) + PADDING;
-        if let Some(column) = grid.column_mut(index) {
-            let least = Width::Fixed(u16::try_from(least).unwrap_or(u16::MAX));
-            column.set_constraint(ColumnConstraint::LowerBoundary(least));
-        }
-    }
-    grid
-}
-
-fn longest_word(table: &Table, index: usize) -> usize {
-    widest(table, index, |cell| cell.split(' ').collect())
-}
-
-/// The width of the widest part of a column's cells, its header's included.
-fn widest(table: &Table, index: usize, parts: fn(&str) -> Vec<&str>) -> usize {
-    let cells = table.rows.iter().filter_map(|row| row.get(index));
-    let cells = cells.chain(table.header.get(index));
-    cells.flat_map(|cell| parts(cell)).map(display_width).max().unwrap_or(0)
-}
-
-/// The spaces around a cell.
-const PADDING: usize = 2;
-/// These, and what stands between two columns.
-const BETWEEN: usize = PADDING + 1;
-/// Columns whose cells are on one line if there is room for all of them.
-const WHOLE: [&str; 4] = ["published", "measured here", "ratio", "year"];
-
-/// A space at which no cell is broken.
-pub(crate) const NO_BREAK: &str = "\u{a0}";
-
-/// Breaks a line at spaces; later lines begin with `indent`.
+/// Breaks a line at spaces, but not between a number and its unit; later lines begin with `indent`.
 pub(crate) fn wrap(line: &str, indent: &str, columns: u16) -> String {
-    let options =
-        textwrap::Options::new(columns.into()).subsequent_indent(indent).break_words(false);
-    textwrap::fill(line, options) + "\n"
+    filled(&glue(line), indent, columns).replace(NO_BREAK, " ") + "\n"
 }
 
 #[cfg(test)]
 mod tests {
+    use corun_record::{EndReason, Ending, Estimate, Metric, Observation};
+    use serde_json::json;
+
     use super::*;
+    use crate::bench::examples;
+
+    /// Two arms of which one had a wide interval, on a machine that counts energy.
+    fn run() -> Run {
+        let arms = [("spread", 2, 20e6), ("full", 4, 24e6)];
+        let mut run = examples::run("chase", json!({}), &arms);
+        let seen = run.observations[0].clone();
+        let beside = |arm: &str, metric, unit: &str, value: f64, width: f64| Observation {
+            metric,
+            arm: arm.to_owned(),
+            unit: unit.to_owned(),
+            estimate: Estimate { value, low: value / width, high: value * width, ..seen.estimate },
+            ..seen.clone()
+        };
+        run.observations.extend([
+            beside("spread", Metric::Makespan, "s", 0.2, 1.01),
+            beside("full", Metric::Makespan, "s", 0.4, 20.0),
+            beside("spread", Metric::EnergyPerOperation, "J/operation", 3.1e-9, 1.02),
+            beside("spread", Metric::NoiseFloor, "1", 0.012, 1.0),
+            beside("full", Metric::NoiseFloor, "1", 384.593, 1.0),
+        ]);
+        run.verdicts[0].sentence =
+            "SMT helps: with 2 workers a core does 1.20 times the work it does with one (95 % interval 1.18 to 1.22).".to_owned();
+        run
+    }
 
     #[test]
-    fn no_cell_breaks_within_a_word() {
-        let words =
-            ["two-jobs-multitasking-gain", "multitasking gain", "free@2C / free@2C/smt-off"];
-        let mut row: Vec<String> = words.map(str::to_owned).to_vec();
-        row.extend(["= 1.032", "36.5 s ± 1.0 %", "published five on four"].map(str::to_owned));
-        let header = ["figure", "metric", "arms", "published", "measured here", "notes"];
-        let table = Table { header: header.map(str::to_owned).to_vec(), rows: vec![row] };
-        for columns in [40, 60, 80, 100, 200] {
-            for text in [grid(&table, columns), named_grid(&table, columns)] {
-                for word in table.rows[0].iter().chain(&table.header).flat_map(|it| it.split(' ')) {
-                    assert!(text.contains(word), "{word} at {columns}:\n{text}");
-                }
-            }
+    fn the_answer_comes_first_and_every_line_fits() {
+        let shown = [120, 80, 60].map(|columns| to_terminal(&run(), columns, false));
+        for (text, columns) in shown.iter().zip([120, 80, 60]) {
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
+            assert!(text.starts_with(&answers_to_terminal(&run(), columns as u16, false)));
         }
+        insta::assert_snapshot!(shown[1], @r"
+        SMT helps: with 2 workers a core does 1.20 times the work it does with one (95 %
+          interval 1.18 to 1.22).
+
+        workload chase (a process for each worker)
+        Made up, 4 cores, 8 logical CPUs, SMT width 2
+
+         arm      workers   CPUs   time      M loads/s   to spread   energy      noise
+                                                                     per         floor
+                                                                     operation
+        ════════════════════════════════════════════════════════════════════════════════
+         spread   2         any    200 ms    20.0        -           3.10 nJ     1.2 %
+                                   ± 1.0 %                           ± 2.0 %
+         full     4         any    400 ms,   24.0        -           -           too
+                                   too few                                       few
+                                   blocks                                        blocks
+                                   to say                                        to say
+
+         metric      arms            value   interval       verdict
+        ════════════════════════════════════════════════════════════
+         SMT yield   full / spread   1.20    1.18 to 1.22   helps
+
+        5 blocks of 2 runs (0 of them A/A) in 1.00 s, seed 1; all 5 planned blocks were
+        done.
+        ");
+    }
+
+    #[test]
+    fn colours_are_those_of_the_answer_and_of_nothing_else() {
+        let mut run = run();
+        run.workload.command = vec!["evil\u{1b}[31m".to_owned()];
+        let plain = to_terminal(&run, 100, false);
+        assert!(!plain.contains('\u{1b}'), "{plain}");
+        let coloured = to_terminal(&run, 100, true);
+        assert!(coloured.starts_with("\u{1b}[1;32mSMT helps\u{1b}[0m: with 2"), "{coloured}");
+        assert_eq!(coloured.matches('\u{1b}').count(), 2);
+    }
+
+    #[test]
+    fn an_answer_that_is_given_twice_is_shown_once() {
+        let mut run = run();
+        run.verdicts.push(run.verdicts[0].clone());
+        assert_eq!(answers_to_terminal(&run, 200, false).lines().count(), 1);
+    }
+
+    #[test]
+    fn what_ended_too_early_says_so_first() {
+        let mut run = run();
+        run.design.blocks = 0;
+        let sentence = "the time allowed (5s) is too short".to_owned();
+        run.ending = Ending { reason: EndReason::TimeUp, sentence };
+        insta::assert_snapshot!(
+            answers_to_terminal(&run, 200, false),
+            @"Too few blocks to say: the time allowed (5s) is too short. Allow more with --max-time, measure fewer placements with --placement, or shorten the command."
+        );
+    }
+
+    #[test]
+    fn arms_without_a_comparison_are_an_answer_too() {
+        let mut run = run();
+        run.verdicts.clear();
+        insta::assert_snapshot!(
+            answers_to_terminal(&run, 200, false),
+            @"No comparison: spread takes 200 ms ± 1.0 %, full takes 400 ms, too few blocks to say."
+        );
     }
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use corun_record::{DisassembledInstruction, TraceFootprint, TraceInfo, TracePlan, on_one_line};
 
 use crate::figures::grouped;
+use crate::terminal::wrap;
 
 /// A trace in words: where it is from, how it ended, and what it holds.
-pub fn trace_to_terminal(trace: &TraceInfo) -> String {
-    let mut text = origin(trace);
-    let mut line = |name: &str, value: String| text += &format!("{name:<14}{value}\n");
+pub fn trace_to_terminal(trace: &TraceInfo, columns: u16) -> String {
+    let mut text = origin(trace, columns);
+    let mut line = |name: &str, value: String| text += &fact(name, &value, columns);
     line(
         "instructions",
         format!("{} in {} blocks", grouped(trace.instructions), grouped(trace.blocks)),
@@ -29,12 +30,13 @@ pub fn trace_to_terminal(trace: &TraceInfo) -> String {
     }
     line("data", footprint(trace.data));
     for hot in &trace.hottest {
-        text += &format!(
-            "\n{:.1} % of all instructions: block at {:#x}, executed {} times\n",
+        let block = format!(
+            "{:.1} % of all instructions: block at {:#x}, executed {} times",
             100.0 * hot.share,
             hot.address,
             grouped(hot.executions)
         );
+        text += &format!("\n{}", wrap(&block, "  ", columns));
         for DisassembledInstruction { address, text: instruction } in &hot.instructions {
             text += &format!("    {address:#x}  {instruction}\n");
         }
@@ -43,10 +45,10 @@ pub fn trace_to_terminal(trace: &TraceInfo) -> String {
 }
 
 /// Where the trace comes from, and how it ended.
-fn origin(trace: &TraceInfo) -> String {
+fn origin(trace: &TraceInfo, columns: u16) -> String {
     let opening = &trace.opening;
     let mut text = String::new();
-    let mut line = |name: &str, value: &str| text += &format!("{name:<14}{}\n", on_one_line(value));
+    let mut line = |name: &str, value: &str| text += &fact(name, value, columns);
     line("command", &opening.command.join(" "));
     line("tracer", &format!("{} ({})", opening.tracer.name, opening.tracer.version));
     line("machine", &format!("{}, {}", opening.cpu, opening.kernel));
@@ -73,6 +75,11 @@ fn origin(trace: &TraceInfo) -> String {
         line("damage", damage);
     }
     text
+}
+
+/// A line that names what it says, its continuations below the value.
+fn fact(name: &str, value: &str, columns: u16) -> String {
+    wrap(&format!("{name:<14}{}", on_one_line(value)), &" ".repeat(14), columns)
 }
 
 /// Which part of the run; none if that is all of it.
@@ -218,7 +225,7 @@ mod tests {
 
     #[test]
     fn everything_that_a_trace_holds_is_shown() {
-        insta::assert_snapshot!(trace_to_terminal(&trace()));
+        insta::assert_snapshot!(trace_to_terminal(&trace(), 100));
     }
 
     #[test]
@@ -226,7 +233,7 @@ mod tests {
         let mut trace = trace();
         trace.opening.plan = TracePlan::Whole;
         (trace.closing, trace.damage) = (None, None);
-        let text = trace_to_terminal(&trace);
+        let text = trace_to_terminal(&trace, 100);
         assert!(text.contains("end           none: the tracer did not finish"), "{text}");
         assert!(!text.contains("recorded") && !text.contains("damage"), "{text}");
     }

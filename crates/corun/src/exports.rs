@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use corun_report::Destination;
+use corun_report::{Destination, ExportError};
 
 use crate::problem::{Problem, say};
 use crate::terminal;
@@ -45,6 +45,19 @@ impl<T> Exports<T> {
         !self.files.iter().any(|(file, _)| file.is_standard_output())
     }
 
+    /// As [`write`](Self::write), shown in corun's own colours.
+    ///
+    /// # Errors
+    /// The first place that could not be written.
+    pub(crate) fn write_coloured(
+        self,
+        result: &T,
+        shown: impl Fn(&T) -> String,
+        whole: Form<T>,
+    ) -> Result<(), Problem> {
+        self.write_by(terminal::show_coloured, result, shown, whole)
+    }
+
     /// Shows the result and writes every file; what cannot be written where it was asked for is
     /// kept whole in the folder for temporary files.
     ///
@@ -56,9 +69,19 @@ impl<T> Exports<T> {
         shown: impl Fn(&T) -> String,
         whole: Form<T>,
     ) -> Result<(), Problem> {
+        self.write_by(terminal::show, result, shown, whole)
+    }
+
+    fn write_by(
+        self,
+        show: fn(&str) -> Result<(), ExportError>,
+        result: &T,
+        shown: impl Fn(&T) -> String,
+        whole: Form<T>,
+    ) -> Result<(), Problem> {
         let mut first_failure = None;
         if self.are_beside_a_view() {
-            first_failure = terminal::show(&shown(result)).err();
+            first_failure = show(&shown(result)).err();
         }
         for (file, form) in self.files {
             if let Err(error) = file.write(&form(result)) {

@@ -4,7 +4,7 @@ use corun_record::{Bench, Document, Run, WorkloadNotPossible};
 use serde_json::{Value, json};
 
 /// A run of one workload: each arm with its workers and the operations that they do in a second.
-pub(super) fn run(name: &str, parameters: Value, arms: &[(&str, u32, f64)]) -> Run {
+pub(crate) fn run(name: &str, parameters: Value, arms: &[(&str, u32, f64)]) -> Run {
     let arm = |&(id, workers, _): &(&str, u32, f64)| {
         json!({
             "id": id, "placement": id, "core_type": null, "variant": null, "twin_of": null,

@@ -2,14 +2,13 @@
 //!
 //! It is a bench like any other, of two workloads at many sizes; only the way it is shown differs.
 
-use corun_stats::percent;
 use std::collections::BTreeMap;
 
 use corun_record::{Bench, Estimate, Metric, Run};
 
+use super::ends;
 use super::plot::{self, Line, Plot};
-use super::{ends, whole};
-use crate::figures::three_digits;
+use crate::figures::{three_digits, with_half_width};
 use crate::prose;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
@@ -108,10 +107,7 @@ impl HierarchySweep<'_> {
         sizes.dedup();
         let row = |size: &u64| {
             let figure = |points: &BTreeMap<u64, Estimate>| match points.get(size) {
-                Some(estimate) => {
-                    let half_width = percent(estimate.half_width());
-                    whole(format!("{} ± {half_width}", three_digits(estimate.value)))
-                }
+                Some(estimate) => with_half_width(three_digits(estimate.value), estimate),
                 None => String::new(),
             };
             let mut row = vec![size_text(*size)];

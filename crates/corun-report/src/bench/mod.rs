@@ -2,7 +2,7 @@
 
 mod catalogue;
 #[cfg(test)]
-mod examples;
+pub(crate) mod examples;
 mod memory_hierarchy;
 mod plot;
 mod table;

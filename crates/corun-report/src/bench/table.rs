@@ -1,12 +1,11 @@
 //! A bench as one table: a row for each arm of each workload, and what follows from it.
 
-use corun_stats::percent;
 use std::collections::BTreeMap;
 
 use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 
 use super::{ends, name, whole};
-use crate::figures::{ratio, seconds};
+use crate::figures::{half_width, ratio, seconds, share};
 use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table, amount, number};
 use crate::terminal::{NO_BREAK, grid, wrap};
@@ -15,7 +14,8 @@ use crate::terminal::{NO_BREAK, grid, wrap};
 pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
     let mut text = String::new();
     if let Some(run) = bench.runs.first() {
-        text.push_str(&format!("{}\n\n{}\n", prose::machine(&run.machine), rows(bench, columns)));
+        text.push_str(&wrap(&prose::machine(&run.machine), "  ", columns));
+        text.push_str(&format!("\n{}\n", rows(bench, columns)));
     }
     let rates = bench.runs.iter().flat_map(rates);
     let beside: Vec<String> = rates.chain(bench.runs.iter().flat_map(shares)).collect();
@@ -119,12 +119,11 @@ fn row(run: &Run, arm: &Arm) -> Vec<String> {
 }
 
 fn spread(seen: &Observation) -> String {
-    whole(format!("± {}", percent(seen.estimate.half_width())))
+    half_width(&seen.estimate)
 }
 
 fn comparison(seen: &Observation) -> String {
-    let figure = whole(format!("{} {}", ratio(&seen.estimate), spread(seen)));
-    format!("{} {figure}", seen.metric.name())
+    format!("{} {} {}", seen.metric.name(), ratio(&seen.estimate), spread(seen))
 }
 
 /// Other counts of the same work.
@@ -151,14 +150,14 @@ fn shares(run: &Run) -> Vec<String> {
     counted
         .map(|arm| {
             let shares: Vec<String> =
-                mean_shares(run, &arm.id).iter().map(|share| percent(*share)).collect();
+                mean_shares(run, &arm.id).iter().map(|it| share(*it)).collect();
             let workers = arm.workers;
             format!(
                 "{} {}: from the least to the most, the {workers} workers did {} of the work (an equal share is {}).",
                 run.workload.name,
                 arm.id,
                 shares.join(", "),
-                percent(1.0 / f64::from(workers))
+                share(1.0 / f64::from(workers))
             )
         })
         .collect()

@@ -3,9 +3,8 @@
 mod words;
 
 use corun_record::{ClockSource, Estimate, MeasuredRuns, Metric, Prediction, Source, on_one_line};
-use corun_stats::percent;
 
-use crate::figures::{grouped, interval, ratio, seconds};
+use crate::figures::{grouped, interval, ratio, seconds, share, with_half_width};
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
 
@@ -114,8 +113,8 @@ fn course(prediction: &Prediction) -> Vec<String> {
 
 fn how_measured(prediction: &Prediction, measured: &MeasuredRuns) -> String {
     let kernel = prediction.estimate(Metric::KernelShare, Source::Measured);
-    let kernel = kernel.map_or_else(String::new, |share| {
-        format!("; {} of its time in kernel mode", percent(share.value))
+    let kernel = kernel.map_or_else(String::new, |kernel| {
+        format!("; {} of its time in kernel mode", share(kernel.value))
     });
     let runs = match (measured.runs.len(), measured.tried) {
         (1, 1) => "1 run".to_owned(),
@@ -128,7 +127,7 @@ fn how_measured(prediction: &Prediction, measured: &MeasuredRuns) -> String {
 /// A value with half the width of its interval, where it has any.
 fn with_width(value: String, estimate: &Estimate) -> String {
     match estimate.half_width() {
-        width if width > 0.0 => format!("{value} ± {}", percent(width)),
+        width if width > 0.0 => with_half_width(value, estimate),
         _ => value,
     }
 }

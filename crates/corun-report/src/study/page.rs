@@ -8,7 +8,7 @@ use super::rows::{figures, measured};
 use crate::figures::seconds;
 use crate::markdown;
 use crate::prose;
-use crate::terminal::{NO_BREAK, named_grid, section, wrap};
+use crate::terminal::{named_grid, section, wrap};
 
 /// What the equals sign and the seconds mean.
 const LEGEND: &str = "A published value with = follows from other published ones. A measured time is \
@@ -46,7 +46,7 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
         text.push_str(&format!("{line}\n\n"));
     }
     let (table, reasons) = figures(result);
-    let table = markdown::grid(&table).replace(NO_BREAK, " ");
+    let table = markdown::grid(&table);
     text.push_str(&format!("{table}\n\n{LEGEND}\n\n"));
     let findings = FindingKind::ALL.map(|kind| {
         let lines = result.findings.iter().filter(|it| it.kind == kind).map(|finding| {

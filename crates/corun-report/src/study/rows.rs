@@ -1,7 +1,6 @@
 //! The rows of a study's table: what was published beside what was measured.
 
 use corun_record::{Estimate, Metric, ModelRole, Published, StudyFigure, StudyResult};
-use corun_stats::percent;
 
 use crate::figures::{self, ratio, three_digits};
 use crate::tables::Table;
@@ -79,12 +78,10 @@ pub(super) fn published(published: Option<&Published>, unit: &str) -> String {
 
 /// A measured value with half the width of its interval.
 fn estimate(estimate: &Estimate, unit: &str) -> String {
-    let half_width = match estimate.half_width() {
+    let half_width = match estimate.low == estimate.high {
         // One run, or the extreme of several.
-        _ if estimate.low == estimate.high => String::new(),
-        // An interval beyond ten times the value says that there is none to speak of.
-        10.0.. => " (unsure)".to_owned(),
-        half_width => whole(format!(" ± {}", percent(half_width))),
+        true => String::new(),
+        false => format!(" {}", figures::half_width(estimate)),
     };
     match unit {
         "1" => format!("{}{half_width}", ratio(estimate)),

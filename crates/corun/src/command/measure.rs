@@ -110,6 +110,9 @@ struct OutputArguments {
     /// Write the result as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Show the answer alone
+    #[arg(long)]
+    brief: bool,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
@@ -128,7 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let outcome = measurement.run(&mut progress as &mut dyn Observer);
     progress.finish();
     let (run, failure) = outcome?;
-    exports.write(&run, |run| corun_report::to_terminal(run, terminal::width()), Run::to_json)?;
+    exports.write_coloured(&run, |run| arguments.output.shown(run), Run::to_json)?;
     if let Some(failure) = failure {
         return Err(failure.into());
     }
@@ -136,6 +139,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 impl OutputArguments {
+    fn shown(&self, run: &Run) -> String {
+        let form = match self.brief {
+            true => corun_report::answers_to_terminal,
+            false => corun_report::to_terminal,
+        };
+        form(run, terminal::width(), terminal::has_colour())
+    }
+
     fn open(&self) -> Result<Exports<Run>, Problem> {
         Exports::open([
             (self.json.as_deref(), Run::to_json as Form<Run>),

@@ -35,6 +35,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     line.finish();
     let caveats = corun_trace::caveats(&info);
     let record = Record { caveats, ..answer.record(info) };
-    answer.write(&record, |record, _| corun_report::trace_to_terminal(&record.body))?;
+    answer
+        .write(&record, |record, columns| corun_report::trace_to_terminal(&record.body, columns))?;
     Ok(code(Exit::Done))
 }

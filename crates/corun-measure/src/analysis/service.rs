@@ -37,6 +37,8 @@ pub(super) fn add(
             analysis.observations.extend(ratios);
         }
     }
+    // That is how every service is pinned.
+    analysis.caveats.retain(|caveat| caveat.kind != "set-pinned");
     let limits = [load_saturated(analyst.arms, samples), server_idle(analyst.arms, samples)];
     analysis.caveats.extend(limits.into_iter().flatten());
 }
@@ -136,14 +138,16 @@ fn server_idle(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
     let busy = |arm: &Arm, sample: &Sample| {
         let cpus: std::collections::BTreeSet<u32> = arm.cpus.iter().copied().collect();
         let used = sample.evidence.user_s + sample.evidence.system_s;
-        (!cpus.is_empty()).then(|| used / sample.makespan_s / cpus.len() as f64)
+        // What others took was not left unused; it is only known of runs of some seconds.
+        let foreign = sample.evidence.foreign_busy?;
+        (!cpus.is_empty()).then(|| used / sample.makespan_s / cpus.len() as f64 + foreign)
     };
     let found = arms_where(arms, samples, busy, |share| share < IDLE);
     (!found.is_empty()).then(|| {
         Caveat::new(
             "server-idle",
             format!(
-                "The server left a part of its CPUs' time unused; it was busy for: {}. It has fewer threads \
+                "The server left a part of its CPUs' time unused; they were busy for: {}. It has fewer threads \
                  than CPUs, or is asked for no more: its throughput is then no limit of the CPUs.",
                 found.join(", ")
             ),

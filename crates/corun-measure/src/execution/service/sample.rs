@@ -32,6 +32,8 @@ const LOAD: usize = 1;
 
 /// How often a server is asked whether it is ready.
 const READY_PAUSE_MS: i32 = 5;
+/// How long a server that dies may take to end after its connections did.
+const LAST_BREATH: Duration = Duration::from_millis(300);
 /// Bytes of output that an error quotes from.
 const TAIL: usize = 4096;
 
@@ -181,16 +183,28 @@ impl ServiceSample<'_> {
         };
         let took = begin.elapsed();
         self.check_start(LOAD, &program.command)?;
-        // A load whose server has gone says less about it than the server.
         if let Some(server) = self.watch.ended_early()? {
             self.check_server(&server)?;
         }
         if !ended.status.success() {
+            self.await_end_of_server()?;
             let (found, output) = (describe(ended.status), self.output(LOAD));
             return Err(ServiceError::LoadFailed { which, found, output }.into());
         }
         let of_all = seconds(&ended.usage) / took.as_secs_f64() / cpus.len().max(1) as f64;
         Ok(Asked { took, busy: of_all.max(busiest) })
+    }
+
+    /// A load whose server has gone says less about it than the server, which may still be about to end.
+    fn await_end_of_server(&mut self) -> Result<(), ExecutionError> {
+        self.watch.start(monotonic_ns(), Some(LAST_BREATH));
+        loop {
+            match self.watch.next()? {
+                Event::Tick => {}
+                Event::Ended(ended) => self.check_server(&ended)?,
+                Event::TimedOut => return Ok(()),
+            }
+        }
     }
 
     /// A server that serves one load only may end with it, by itself and in order.

@@ -12,6 +12,8 @@ use crate::series::Series;
 const SATURATED: f64 = 0.9;
 /// A server that is busy for less than this share of its CPUs' time could have done more.
 const IDLE: f64 = 0.7;
+/// The ends of an interval that are further apart than this, as a factor, say nothing.
+const MEANINGLESS: f64 = 10.0;
 /// The quantiles that are compared, each with its position in a record.
 const COMPARED: [(&str, usize); 2] = [("p50", 0), ("p99", 2)];
 
@@ -66,6 +68,9 @@ fn sentence(comparison: &Comparison, ratios: &[Observation]) -> Option<String> {
     let ratio = |seen: &Observation| {
         let Estimate { value, low, high, .. } = seen.estimate;
         let quantile = seen.of.as_deref().unwrap_or_default();
+        if high > MEANINGLESS * low {
+            return format!("{quantile} unknown (too few blocks to say)");
+        }
         format!("{quantile} {value:.2} times as long (95 % interval {low:.2} to {high:.2})")
     };
     let said: Vec<String> = ratios.iter().map(ratio).collect();

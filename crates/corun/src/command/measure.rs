@@ -61,7 +61,7 @@ struct ArmArguments {
 struct SmtArguments {
     /// Also run with SMT switched off, in cycles on, off, off, on: switch gain, and yield by
     /// switching (needs root; everything comes back as it was)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "serve")]
     smt_switch: bool,
     #[command(flatten)]
     switch: SwitchArguments,

@@ -25,7 +25,7 @@ pub(super) struct ServiceArguments {
     /// Start this server in each placement, afresh for each sample; `{workers}` in its arguments
     /// becomes the number of workers, and all its threads and processes share the placement's CPUs
     #[arg(long, value_name = "COMMAND", requires_all = ["load", "ready"], value_parser = words)]
-    #[arg(conflicts_with_all = ["command", "workload", "copies", "steady", "smt_switch"])]
+    #[arg(conflicts_with_all = ["command", "workload", "copies", "steady"])]
     serve: Option<Words>,
     /// Ask the server by this load generator, on CPUs of its own; wrk, wrk2, ab, redis-benchmark,
     /// pgbench and memtier_benchmark are known, of others say where their figures stand

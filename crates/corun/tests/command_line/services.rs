@@ -206,6 +206,7 @@ fn what_cannot_be_meant_is_refused_before_anything_runs() {
     refused(&with(&[]), "where to read its throughput");
     refused(&with(&["--throughput", "(1)", "--", "true"]), "cannot be used with");
     refused(&with(&["--throughput", "(1)", "--steady"]), "cannot be used with");
+    refused(&with(&["--throughput", "(1)", "--smt-switch"]), "cannot be used with");
     refused(&with(&["--throughput", "(1)", "--load-json", "throughput=/x"]), "one place for each");
     refused(&with(&["--throughput", "(1)", "--load-cpus", "4000"]), "expected CPUs for the load");
     refused(&with(&["--latency", "p42=(1)"]), "p50, p90, p99, max");

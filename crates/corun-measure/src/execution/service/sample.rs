@@ -13,6 +13,7 @@ use corun_record::{Arm, Evidence, Pinning, WorkerSample};
 use super::Service;
 use super::error::ServiceError;
 use super::load::{PreparedLoad, Program};
+use super::report::LoadFile;
 use crate::evidence::{EvidenceReader, Usage};
 use crate::execution::bindings::{Binding, Bindings};
 use crate::execution::clock::monotonic_ns;
@@ -73,6 +74,7 @@ impl ServiceSample<'_> {
             self.captures[LOAD].clear().map_err(|it| ExecutionError::System("clear output", it))?;
         }
         load.clear();
+        let files = self.service.report.files();
         let used_before = CpuTime::of(server);
         let tasks = || threads::of_process(server);
         let before = reader.before(self.places.used_cpus(self.arm), tasks);
@@ -81,6 +83,7 @@ impl ServiceSample<'_> {
         usage.add(&CpuTime::of(server).since(used_before), None);
         let (evidence, _) = reader.after(before, self.arm, &usage);
         let stopped = self.stop(server)?;
+        files.into_iter().try_for_each(LoadFile::check_written)?;
         let output = self.captures[LOAD].text();
         let figures = self.service.report.read(&output, load.scratch())?;
         let kind = self.service.report.requests().to_owned();

@@ -12,6 +12,8 @@ use crate::series::Series;
 const SATURATED: f64 = 0.9;
 /// A server that is busy for less than this share of its CPUs' time could have done more.
 const IDLE: f64 = 0.7;
+/// The ends of an interval that are further apart than this, as a factor, say nothing.
+const MEANINGLESS: f64 = 10.0;
 /// The quantiles that are compared, each with its position in a record.
 const COMPARED: [(&str, usize); 2] = [("p50", 0), ("p99", 2)];
 
@@ -37,6 +39,8 @@ pub(super) fn add(
             analysis.observations.extend(ratios);
         }
     }
+    // That is how every service is pinned.
+    analysis.caveats.retain(|caveat| caveat.kind != "set-pinned");
     let limits = [load_saturated(analyst.arms, samples), server_idle(analyst.arms, samples)];
     analysis.caveats.extend(limits.into_iter().flatten());
 }
@@ -64,6 +68,9 @@ fn sentence(comparison: &Comparison, ratios: &[Observation]) -> Option<String> {
     let ratio = |seen: &Observation| {
         let Estimate { value, low, high, .. } = seen.estimate;
         let quantile = seen.of.as_deref().unwrap_or_default();
+        if high > MEANINGLESS * low {
+            return format!("{quantile} unknown (too few blocks to say)");
+        }
         format!("{quantile} {value:.2} times as long (95 % interval {low:.2} to {high:.2})")
     };
     let said: Vec<String> = ratios.iter().map(ratio).collect();
@@ -141,17 +148,133 @@ fn server_idle(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
     let busy = |arm: &Arm, sample: &Sample| {
         let cpus: std::collections::BTreeSet<u32> = arm.cpus.iter().copied().collect();
         let used = sample.evidence.user_s + sample.evidence.system_s;
-        (!cpus.is_empty()).then(|| used / sample.makespan_s / cpus.len() as f64)
+        // What others took was not left unused; it is only known of runs of some seconds.
+        let foreign = sample.evidence.foreign_busy?;
+        (!cpus.is_empty()).then(|| used / sample.makespan_s / cpus.len() as f64 + foreign)
     };
     let found = arms_where(arms, samples, busy, |share| share < IDLE);
     (!found.is_empty()).then(|| {
         Caveat::new(
             "server-idle",
             format!(
-                "The server left a part of its CPUs' time unused; it was busy for: {}. It has fewer threads \
+                "The server left a part of its CPUs' time unused; they were busy for: {}. It has fewer threads \
                  than CPUs, or is asked for no more: its throughput is then no limit of the CPUs.",
                 found.join(", ")
             ),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use corun_record::{Answer, Evidence, Latency, Placement};
+
+    use super::super::{AnalysisRequest, Workers, analyse};
+    use super::*;
+
+    fn arm(id: &str, workers: u32, twin_of: Option<&str>) -> Arm {
+        Arm {
+            id: id.to_owned(),
+            placement: twin_of.unwrap_or(id).parse::<Placement>().unwrap(),
+            core_type: None,
+            variant: None,
+            twin_of: twin_of.map(str::to_owned),
+            workers,
+            cores: 2,
+            cpus: (0..workers).collect(),
+            idle_siblings: Vec::new(),
+            smt: None,
+        }
+    }
+
+    fn arms() -> Vec<Arm> {
+        vec![
+            arm("spread", 2, None),
+            arm("spread.aa", 2, Some("spread")),
+            arm("full", 4, None),
+            arm("full.aa", 4, Some("full")),
+        ]
+    }
+
+    /// Blocks in which `full` answers 1.2 times as much and has 1.5 times the median and twice the p99,
+    /// with a little noise; the server uses this share of its CPUs and the load this one of its own.
+    fn analysed(server_busy: f64, load_busy: f64) -> Analysis {
+        let arms = arms();
+        let sample = |block: u32, arm: &Arm| {
+            let is_full = arm.placement != Placement::Spread(None);
+            let noise = 1.0 + f64::from(block * 7 % 5 + u32::from(arm.twin_of.is_some())) * 1e-3;
+            let (throughput, p50, p99) =
+                if is_full { (1200.0, 1.5e-3, 20e-3) } else { (1000.0, 1e-3, 10e-3) };
+            let latency = Latency {
+                p50_s: Some(p50 * noise),
+                p99_s: Some(p99 * noise),
+                ..Latency::default()
+            };
+            Sample {
+                block,
+                position: 0,
+                arm: arm.id.clone(),
+                makespan_s: 5.0,
+                throughput: throughput * noise,
+                rates: BTreeMap::new(),
+                latencies: BTreeMap::from([("requests".to_owned(), latency)]),
+                workers: Vec::new(),
+                evidence: Evidence {
+                    user_s: server_busy * 5.0 * f64::from(arm.workers),
+                    foreign_busy: Some(0.0),
+                    load_busy: Some(load_busy),
+                    ..Evidence::default()
+                },
+            }
+        };
+        let samples: Vec<Sample> = (0..10)
+            .flat_map(|block| arms.iter().map(move |arm| (block, arm)))
+            .map(|(block, arm)| sample(block, arm))
+            .collect();
+        let question = AnalysisRequest {
+            practical: 0.02,
+            level: 0.95,
+            seed: 1,
+            workers: Workers::Service,
+            row: None,
+        };
+        analyse(&arms, &samples, &question, None)
+    }
+
+    fn has(analysis: &Analysis, kind: &str) -> bool {
+        analysis.caveats.iter().any(|caveat| caveat.kind == kind)
+    }
+
+    #[test]
+    fn a_verdict_names_throughput_and_latency_side_by_side() {
+        let analysis = analysed(0.95, 0.5);
+        let verdict = &analysis.verdicts[0];
+        assert_eq!((verdict.metric, verdict.answer), (Metric::SmtYield, Answer::Helps));
+        for said in [
+            "1.200 times the requests per second that it answers with idle siblings",
+            "Latency in full against spread: p50 1.50 times as long",
+            "p99 2.00 times as long",
+        ] {
+            assert!(verdict.sentence.contains(said), "{said}: {}", verdict.sentence);
+        }
+        let ratios: Vec<_> = analysis
+            .observations
+            .iter()
+            .filter(|seen| seen.metric == Metric::Latency && seen.against.is_some())
+            .map(|seen| (seen.of.as_deref().unwrap(), seen.arm.as_str()))
+            .collect();
+        assert_eq!(ratios, [("p50", "full"), ("p99", "full")]);
+        let slowdown = |seen: &Observation| seen.metric == Metric::SiblingSlowdown;
+        assert!(!analysis.observations.iter().any(slowdown), "a server's workers are not alike");
+    }
+
+    #[test]
+    fn what_was_measured_instead_of_the_server_is_said() {
+        let of_server = analysed(0.95, 0.5);
+        assert!(!has(&of_server, "load-saturated") && !has(&of_server, "server-idle"));
+        assert!(has(&analysed(0.95, 0.97), "load-saturated"));
+        assert!(has(&analysed(0.3, 0.5), "server-idle"));
+    }
 }

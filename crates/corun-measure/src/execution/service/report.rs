@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::SystemTime;
 
 use corun_files::InputKind;
 use corun_record::Latency;
@@ -86,6 +87,15 @@ impl LoadReport {
         self.generator.map_or("requests", Generator::requests)
     }
 
+    /// The files that a load writes for its user, as they are now.
+    pub(super) fn files(&self) -> Vec<LoadFile> {
+        let log = match &self.latency {
+            LatencySource::HdrLog(path, _) => Some(path),
+            LatencySource::Generator | LatencySource::Quantiles(..) => None,
+        };
+        self.file.iter().chain(log).cloned().map(LoadFile::new).collect()
+    }
+
     /// The figures of a load that wrote this, and its files into `scratch`.
     pub(super) fn read(&self, output: &str, scratch: &Path) -> Result<Figures, ServiceError> {
         let text = match &self.file {
@@ -134,6 +144,34 @@ impl LoadReport {
             }
         };
         Ok(Figures { throughput, latency })
+    }
+}
+
+/// A file that a load writes, which may still hold what another run wrote.
+pub(super) struct LoadFile {
+    path: PathBuf,
+    written: Option<SystemTime>,
+}
+
+impl LoadFile {
+    fn new(path: PathBuf) -> Self {
+        let written = path.metadata().and_then(|metadata| metadata.modified()).ok();
+        Self { path, written }
+    }
+
+    /// Refuses a file that was not written since.
+    pub(super) fn check_written(self) -> Result<(), ServiceError> {
+        let before = self.written;
+        let now = Self::new(self.path);
+        if before.is_none() || now.written != before {
+            return Ok(());
+        }
+        Err(ServiceError::NoFigure {
+            what: "figures".to_owned(),
+            place: format!("in {}", corun_record::shown(&now.path)),
+            found: "a file that it did not write in this run".to_owned(),
+            output: String::new(),
+        })
     }
 }
 
@@ -301,6 +339,23 @@ mod tests {
         assert!(error.contains("p99 latency") && error.contains("weeks"), "{error}");
         let error = read(&report, "median 2\n").unwrap_err().to_string();
         assert!(error.contains("a throughput") && error.contains("no match"), "{error}");
+    }
+
+    #[test]
+    fn what_another_run_wrote_is_no_figure() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("figures");
+        let report = LoadReport { file: Some(path.clone()), ..LoadReport::default() };
+        let check = |files: Vec<LoadFile>| files.into_iter().try_for_each(LoadFile::check_written);
+        assert!(check(report.files()).is_ok(), "reading it says that it is not there");
+        std::fs::write(&path, "old").unwrap();
+        let before = report.files();
+        let error = check(before).unwrap_err().to_string();
+        assert!(error.contains("did not write in this run"), "{error}");
+        let before = report.files();
+        let later = SystemTime::now() + std::time::Duration::from_secs(9);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        assert!(check(before).is_ok());
     }
 
     #[test]

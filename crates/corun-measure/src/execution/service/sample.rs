@@ -13,6 +13,7 @@ use corun_record::{Arm, Evidence, Pinning, WorkerSample};
 use super::Service;
 use super::error::ServiceError;
 use super::load::{PreparedLoad, Program};
+use super::report::LoadFile;
 use crate::evidence::{EvidenceReader, Usage};
 use crate::execution::bindings::{Binding, Bindings};
 use crate::execution::clock::monotonic_ns;
@@ -32,6 +33,8 @@ const LOAD: usize = 1;
 
 /// How often a server is asked whether it is ready.
 const READY_PAUSE_MS: i32 = 5;
+/// How long a server that dies may take to end after its connections did.
+const LAST_BREATH: Duration = Duration::from_millis(300);
 /// Bytes of output that an error quotes from.
 const TAIL: usize = 4096;
 
@@ -71,6 +74,7 @@ impl ServiceSample<'_> {
             self.captures[LOAD].clear().map_err(|it| ExecutionError::System("clear output", it))?;
         }
         load.clear();
+        let files = self.service.report.files();
         let used_before = CpuTime::of(server);
         let tasks = || threads::of_process(server);
         let before = reader.before(self.places.used_cpus(self.arm), tasks);
@@ -79,6 +83,7 @@ impl ServiceSample<'_> {
         usage.add(&CpuTime::of(server).since(used_before), None);
         let (evidence, _) = reader.after(before, self.arm, &usage);
         let stopped = self.stop(server)?;
+        files.into_iter().try_for_each(LoadFile::check_written)?;
         let output = self.captures[LOAD].text();
         let figures = self.service.report.read(&output, load.scratch())?;
         let kind = self.service.report.requests().to_owned();
@@ -181,16 +186,28 @@ impl ServiceSample<'_> {
         };
         let took = begin.elapsed();
         self.check_start(LOAD, &program.command)?;
-        // A load whose server has gone says less about it than the server.
         if let Some(server) = self.watch.ended_early()? {
             self.check_server(&server)?;
         }
         if !ended.status.success() {
+            self.await_end_of_server()?;
             let (found, output) = (describe(ended.status), self.output(LOAD));
             return Err(ServiceError::LoadFailed { which, found, output }.into());
         }
         let of_all = seconds(&ended.usage) / took.as_secs_f64() / cpus.len().max(1) as f64;
         Ok(Asked { took, busy: of_all.max(busiest) })
+    }
+
+    /// A load whose server has gone says less about it than the server, which may still be about to end.
+    fn await_end_of_server(&mut self) -> Result<(), ExecutionError> {
+        self.watch.start(monotonic_ns(), Some(LAST_BREATH));
+        loop {
+            match self.watch.next()? {
+                Event::Tick => {}
+                Event::Ended(ended) => self.check_server(&ended)?,
+                Event::TimedOut => return Ok(()),
+            }
+        }
     }
 
     /// A server that serves one load only may end with it, by itself and in order.

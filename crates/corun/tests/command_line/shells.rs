@@ -172,7 +172,7 @@ fn a_pipe_that_nothing_reads_is_remarked_on() {
     let script = scratch.script("exit 0");
     let outcome = fed(&scratch, &[], &script, b"unread\n");
     assert_eq!(outcome.exit, Some(0));
-    insta::assert_snapshot!(outcome.errors, @"");
+    insta::assert_snapshot!(outcome.errors, @r"corun: standard input is a pipe that nothing reads; `--stdin -` gives it to every run of the command");
     assert_eq!(fed(&scratch, &[], &script, b"").errors, "", "an empty pipe");
     assert_eq!(
         fed(&scratch, &["--stdin=/dev/null"], &script, b"unread\n").errors,
@@ -188,14 +188,41 @@ fn what_was_meant_for_a_shell_is_told() {
         let outcome = Outcome::of(measure_one_worker(FEWEST).arg("--").args(command));
         outcome.reported(scratch.path())
     };
-    insta::assert_snapshot!(said(&["sleep 0.1"]), @"");
-    insta::assert_snapshot!(said(&["sort -n", "a file"]), @"");
-    insta::assert_snapshot!(said(&["cd", "/tmp"]), @"");
-    insta::assert_snapshot!(said(&["source", "./settings"]), @"");
-    insta::assert_snapshot!(said(&["OMP_NUM_THREADS=4", "./solver"]), @"");
-    insta::assert_snapshot!(said(&["seq 9 | sort > out"]), @"");
+    insta::assert_snapshot!(said(&["sleep 0.1"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "sleep 0.1" on the search path or at that place
+      Give the program and each argument as a word of its own: -- sleep 0.1
+    "#);
+    insta::assert_snapshot!(said(&["sort -n", "a file"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "sort -n" on the search path or at that place
+      Give the program and each argument as a word of its own: -- sort -n 'a file'
+    "#);
+    insta::assert_snapshot!(said(&["cd", "/tmp"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "cd" on the search path or at that place
+      No shell reads the command; name one that does: -- sh -c 'cd /tmp'
+    "#);
+    insta::assert_snapshot!(said(&["source", "./settings"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "source" on the search path or at that place
+      No shell reads the command; name one that does: -- bash -c 'source ./settings'
+    "#);
+    insta::assert_snapshot!(said(&["OMP_NUM_THREADS=4", "./solver"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "OMP_NUM_THREADS=4" on the search path or at that place
+      Set a variable with env: -- env 'OMP_NUM_THREADS=4' ./solver
+    "#);
+    insta::assert_snapshot!(said(&["seq 9 | sort > out"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "seq 9 | sort > out" on the search path or at that place
+      No shell reads the command; name one that does: -- sh -c 'seq 9 | sort > out'
+    "#);
     let remark = said(&["true", "&&", "false"]);
-    insta::assert_snapshot!(remark, @"");
+    insta::assert_snapshot!(remark, @r"
+    exit 0
+    corun: `&&` is an argument of true here, since no shell reads the command; for one: -- sh -c '...'
+    ");
     for command in [&["trace", "-o", "trace", "sleep 1"][..], &["predict", "sleep 1"]] {
         let outcome = Outcome::of(corun(command).current_dir(scratch.path()));
         assert!(outcome.errors.ends_with("a word of its own: -- sleep 1\n"), "{}", outcome.errors);

@@ -128,5 +128,9 @@ mod tests {
             }
         }
         assert!(help("smt run").contains("The exit status of the command."));
+        let page = include_str!("../../../../docs/command-line.md");
+        for exit in Exit::ALL {
+            assert!(page.contains(&format!("| {} | {} |", exit as u8, exit.meaning())), "{exit:?}");
+        }
     }
 }

@@ -139,6 +139,34 @@ fn colour_is_where_it_is_asked_for() {
     }
 }
 
+#[test]
+fn progress_is_on_a_terminal_and_nowhere_else() {
+    if !has("script") {
+        return skip("progress_is_on_a_terminal_and_nowhere_else", "there is no script");
+    }
+    let line = ["bench", "run", "fib", "--blocks=2", "--sample-time=1ms"];
+    let on_a_terminal = |more: &str| {
+        let corun = env!("CARGO_BIN_EXE_corun");
+        let command =
+            format!("stty columns 60 rows 20; {corun} {} {more} > /dev/null", line.join(" "));
+        let script = ["-q", "-e", "-f", "-c", &command, "/dev/null"];
+        let outcome = Outcome::of(Command::new("script").args(script).stdin(Stdio::null()));
+        assert_eq!(outcome.exit, Some(0), "{}{}", outcome.output, outcome.errors);
+        outcome.output
+    };
+    let shown = on_a_terminal("");
+    assert!(
+        shown.contains("] ") && shown.contains(" % ") && shown.contains("1 of 1: fib"),
+        "{shown}"
+    );
+    for drawn in shown.split(['\r', '\n']).filter(|it| it.contains("1 of 1")) {
+        let text = drawn.split('\u{1b}').next().unwrap();
+        assert!(text.chars().count() <= 60, "{drawn:?}");
+    }
+    assert_eq!(on_a_terminal("--quiet").trim(), "");
+    assert_eq!(Outcome::of(&mut corun(line)).errors, "");
+}
+
 /// The end of a measurement with this written into its standard input, which is a pipe.
 fn fed(scratch: &Scratch, options: &[&str], command: &Path, input: &[u8]) -> Outcome {
     let (reader, mut writer) = std::io::pipe().unwrap();

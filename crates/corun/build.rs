@@ -21,6 +21,9 @@ fn main() {
         println!("cargo::rerun-if-changed={}", log.display());
     }
     println!("cargo::rustc-env=CORUN_COMMIT={}", commit().as_deref().unwrap_or("no commit known"));
+    // Manual pages have a date; without one that is known, an empty one.
+    let date = git(&["log", "-1", "--format=%cs"]).unwrap_or(" ".to_owned());
+    println!("cargo::rustc-env=CORUN_DATE={date}");
 }
 
 /// The commit that is checked out, and whether the sources differ from it.

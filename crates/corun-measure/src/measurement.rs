@@ -302,17 +302,26 @@ pub struct Forecast {
 pub struct Forecaster {
     planned: PlannedAnalyses,
     max_time: Duration,
+    /// The number of blocks that was asked for.
+    blocks: Option<u32>,
 }
 
 impl Forecaster {
     /// A forecaster for these arms.
     pub fn new(request: &Request, arms: &[Arm]) -> Self {
-        Self { planned: PlannedAnalyses::new(request, arms), max_time: request.max_time }
+        let planned = PlannedAnalyses::new(request, arms);
+        Self { planned, max_time: request.max_time, blocks: request.blocks }
     }
 
     /// The time allowed.
     pub fn max_time(&self) -> Duration {
         self.max_time
+    }
+
+    /// When a number of blocks that was asked for is done, after so many of them.
+    pub fn planned_end(&self, blocks: u32, elapsed: Duration) -> Option<Duration> {
+        let end = elapsed.mul_f64(f64::from(self.blocks?) / f64::from(blocks.max(1)));
+        Some(end.min(self.max_time))
     }
 
     /// The forecast after so many blocks; `None` while there is too little to say.

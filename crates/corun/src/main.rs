@@ -34,8 +34,7 @@ use command::Command;
 // Not the name that the file may have been given.
 #[command(bin_name = "corun")]
 struct CommandLine {
-    /// Colour the output: auto is on a terminal, unless NO_COLOR or CLICOLOR=0 is set; CLICOLOR_FORCE=1 is
-    /// always
+    /// Colour the output; auto heeds NO_COLOR, CLICOLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
     #[command(subcommand)]
@@ -48,7 +47,9 @@ fn main() -> ExitCode {
         Ok(line) => line,
         Err(exit) => return exit,
     };
-    match line.command.map_or_else(first_steps::run, Command::run) {
+    let ended = line.command.map_or_else(first_steps::run, Command::run);
+    standard_input::remark_on_unread_pipe();
+    match ended {
         Ok(exit) => exit,
         Err(problem) => problem.report(),
     }

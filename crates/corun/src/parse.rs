@@ -93,9 +93,9 @@ fn option_after_command(
     let head = format!("corun {}", line_of(before.iter().skip(1)));
     let of_program = format!("{head} -- {}", line_of(command));
     let program = excerpt(&shown(&command[0]));
-    let next_step = match own.is_empty() {
-        true => format!("An option of {program} needs `--` before the command: {of_program}"),
-        false => format!(
+    let next_step = match known(option) {
+        None => format!("An option of {program} needs `--` before the command: {of_program}"),
+        Some(_) => format!(
             "If it is corun's: {head} {} {}\n  If it is {program}'s: {of_program}",
             line_of(own),
             line_of(rest)
@@ -139,7 +139,9 @@ fn set_apart<'a>(
                 let takes_next = option.get_action().takes_values()
                     && !word.to_string_lossy().contains('=')
                     && option.get_num_args().is_none_or(|it| it.min_values() > 0);
-                own.extend(words.next().filter(|_| takes_next));
+                if takes_next {
+                    own.extend(words.next());
+                }
             }
         }
     }
@@ -239,10 +241,28 @@ mod tests {
 
     #[test]
     fn an_option_after_a_command_is_refused_with_both_meanings() {
-        insta::assert_snapshot!(said("corun measure sleep 0.1 --max-time 5s").unwrap_err(), @"");
-        insta::assert_snapshot!(said("corun measure --placement spread sort -n -q FILE").unwrap_err(), @"");
-        insta::assert_snapshot!(said("corun trace -o FILE gzip -kc 'a file'").unwrap_err(), @"");
-        insta::assert_snapshot!(said("corun smt run --state off npm run -- --yes").unwrap_err(), @"");
+        insta::assert_snapshot!(said("corun measure sleep 0.1 --max-time 5s").unwrap_err(), @r"
+        corun: expected corun's options before the command, or `--` in front of it, found --max-time after sleep
+          If it is corun's: corun measure --max-time 5s sleep 0.1
+          If it is sleep's: corun measure -- sleep 0.1 --max-time 5s
+        ");
+        insta::assert_snapshot!(said("corun measure --placement spread sort -n -q FILE").unwrap_err(), @r"
+        corun: expected corun's options before the command, or `--` in front of it, found -n after sort
+          An option of sort needs `--` before the command: corun measure --placement spread -- sort -n -q FILE
+        ");
+        insta::assert_snapshot!(said("corun measure sort -q -n FILE").unwrap_err(), @r"
+        corun: expected corun's options before the command, or `--` in front of it, found -q after sort
+          If it is corun's: corun measure -q sort -n FILE
+          If it is sort's: corun measure -- sort -q -n FILE
+        ");
+        insta::assert_snapshot!(said("corun trace -o FILE gzip -kc 'a file'").unwrap_err(), @r"
+        corun: expected corun's options before the command, or `--` in front of it, found -kc after gzip
+          An option of gzip needs `--` before the command: corun trace -o FILE -- gzip -kc 'a file'
+        ");
+        insta::assert_snapshot!(said("corun smt run --state off npm run -- --yes").unwrap_err(), @r"
+        corun: expected corun's options before the command, or `--` in front of it, found -- after npm
+          An option of npm needs `--` before the command: corun smt run --state off -- npm run -- --yes
+        ");
     }
 
     #[test]

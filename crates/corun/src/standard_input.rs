@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_files::InputKind;
 
@@ -45,9 +46,19 @@ fn kept(input: impl Read) -> Result<PathBuf, Problem> {
     Ok(PathBuf::from(format!("/proc/{}/fd/{descriptor}", std::process::id())))
 }
 
-/// Says that something is in a pipe on standard input that nothing reads.
+/// Whether a program runs that could read standard input and does not, and nothing was said of it.
+static IS_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Leaves standard input alone for as long as corun runs.
+pub(crate) fn leave_unread() {
+    IS_LEFT.store(true, Ordering::Relaxed);
+    remark_on_unread_pipe();
+}
+
+/// Says once that something is in a pipe on standard input that was left alone; who writes it may be late.
 pub(crate) fn remark_on_unread_pipe() {
-    if is_used_up() && is_filled() {
+    if IS_LEFT.load(Ordering::Relaxed) && is_used_up() && is_filled() {
+        IS_LEFT.store(false, Ordering::Relaxed);
         say(
             "corun: standard input is a pipe that nothing reads; `--stdin -` gives it to every run of the \
              command",

@@ -5,6 +5,9 @@ use std::sync::LazyLock;
 /// The version and the commit, for `-V`.
 pub(crate) const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CORUN_COMMIT"), ")");
 
+/// The day of the commit.
+pub(crate) const DATE: &str = env!("CORUN_DATE");
+
 /// The notices of everything that is in the binary, for `--version --verbose`.
 pub(crate) const NOTICES: &str = include_str!("../../../THIRD-PARTY.md");
 

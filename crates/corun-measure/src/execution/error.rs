@@ -186,7 +186,7 @@ impl Actionable for ExecutionError {
             Self::Service(error) => return error.next_step(),
             Self::Unprepared { next_step, .. } => return next_step.clone(),
             Self::Failed { next_step, .. } => &**next_step,
-            Self::NotFound(_) => "Check the spelling, or give the program's full path after `--`.",
+            Self::NotFound(_) => "Check the spelling, or give the program's full path. An alias or a function of a shell is no program.",
             Self::NotExecutable(_) => {
                 "Make it executable (chmod +x), or name its interpreter: `-- bash FILE`."
             }

@@ -69,6 +69,7 @@ fn page(command: &Command, path: &str, name: &str) -> Vec<u8> {
 fn render(command: &Command, path: &str, name: &str, page: &mut Vec<u8>) -> io::Result<()> {
     let man = Man::new(command.clone())
         .title(name.to_uppercase())
+        .date(version::DATE)
         .source(format!("corun {}", version::SHORT))
         .manual("corun manual");
     man.render_title(page)?;

@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use corun_record::excerpt;
 
@@ -61,10 +61,10 @@ pub(super) struct SearchPath<'a> {
     pub(super) directory: Option<&'a Path>,
 }
 
-/// Checks that the program of a command exists, for a command that is run with corun's own environment.
+/// Checks that a command is not one for a shell, where it is run with corun's own environment.
 ///
 /// # Errors
-/// If there is none, with a next step that names what was meant.
+/// If there is no such program and the name looks like a line or a part of a shell, with the words to write instead.
 pub(super) fn check(command: &[OsString]) -> Result<(), Problem> {
     let path = std::env::var_os("PATH");
     check_on(command, SearchPath { path: path.as_deref(), directory: None })
@@ -82,11 +82,8 @@ pub(super) fn check_on(command: &[OsString], search: SearchPath<'_>) -> Result<(
     }
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     let next_step = match Meant::by(&words[0]) {
-        Meant::Program => {
-            "Check the spelling, or give the program's full path. An alias or a function of your \
-                           shell is no program: `type NAME` says what it stands for."
-                .to_owned()
-        }
+        // That it is not there is for who starts it.
+        Meant::Program => return Ok(()),
         Meant::Words(mut found) => {
             found.extend(arguments.iter().map(|word| word.to_string_lossy().into_owned()));
             let line = shell_words::join(found);
@@ -171,12 +168,12 @@ fn exists(name: &OsStr, search: SearchPath<'_>) -> bool {
         return false;
     }
     if name.as_bytes().contains(&b'/') {
-        // A directory on the way that is a file is for who starts it, too.
         return here.join(name).symlink_metadata().is_ok();
     }
     let path = search.path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(path)
-        .any(|folder| here.join(folder).join(name).symlink_metadata().is_ok())
+    let is_there =
+        |folder: PathBuf| here.join(folder).join(name).metadata().is_ok_and(|it| !it.is_dir());
+    std::env::split_paths(path).any(is_there)
 }
 
 /// Says of an operator of the shell that it reaches the program as a word.

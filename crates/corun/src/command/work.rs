@@ -112,7 +112,7 @@ impl WorkArguments {
         surroundings.check(&self.command, &environment)?;
         let input = standard_input::file(surroundings.stdin.as_deref())?;
         if input.is_none() {
-            standard_input::remark_on_unread_pipe();
+            standard_input::leave_unread();
         }
         Ok(WorkRequest::Command(CommandRequest {
             argv: self.command.clone(),

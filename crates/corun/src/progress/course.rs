@@ -99,7 +99,8 @@ impl Course {
             }
             (None, None) => None,
         };
-        let parts = [Some(self.stage.what.clone()), self.count(now), left];
+        // The end of a long line is cut off.
+        let parts = [left, Some(self.stage.what.clone()), self.count(now)];
         parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
@@ -128,8 +129,19 @@ impl Course {
     }
 }
 
+/// A time as a clock shows it.
+pub(super) fn clock(time: Duration) -> String {
+    let (hours, minutes, seconds) =
+        (time.as_secs() / 3600, time.as_secs() / 60 % 60, time.as_secs() % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
 /// A time as a person says it.
-pub(crate) fn about(time: Duration) -> String {
+pub(super) fn about(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     let minutes = (time.as_secs_f64() / 60.0).round() as u64;
     match minutes {
@@ -169,11 +181,11 @@ mod tests {
         course.advance(200);
         course.advance(50);
         assert_eq!(course.share(seconds(20)), Some(0.25));
-        assert_eq!(course.text(seconds(20)), "simulating, 30 s left");
+        assert_eq!(course.text(seconds(20)), "30 s left, simulating");
         // More than was expected is not more than the whole.
         course.reach(2000);
         assert_eq!(course.share(seconds(50)), Some(0.999));
-        assert_eq!(course.text(seconds(50)), "simulating, 0 s left");
+        assert_eq!(course.text(seconds(50)), "0 s left, simulating");
         course.begin(Stage::new("measuring", "runs", 7), seconds(50));
         assert_eq!(course.share(seconds(50)), Some(0.0));
     }
@@ -195,12 +207,12 @@ mod tests {
         let mut course = Course::new();
         course.begin(Stage::new("block 3", "runs", 100), seconds(0));
         course.ends_before(seconds(300));
-        assert_eq!(course.text(seconds(60)), "block 3, at most 4 min left");
+        assert_eq!(course.text(seconds(60)), "at most 4 min left, block 3");
         course.reach(1);
-        assert_eq!(course.text(seconds(60)), "block 3, 4 min left");
+        assert_eq!(course.text(seconds(60)), "4 min left, block 3");
         course.ends_at(seconds(120));
         assert_eq!(course.share(seconds(60)), Some(0.5));
-        assert_eq!(course.text(seconds(60)), "block 3, 60 s left");
+        assert_eq!(course.text(seconds(60)), "60 s left, block 3");
     }
 
     #[test]
@@ -224,6 +236,7 @@ mod tests {
             said,
             ["0 s", "59 s", "89 s", "2 min", "3 min", "1 h 30 min", "1 h 30 min", "2 h"]
         );
+        assert_eq!([5, 92, 3723].map(|count| clock(seconds(count))), ["0:05", "1:32", "1:02:03"]);
         let said = [0.0, 7.0, 999.0, 1234.0, 45_600.0, 7.89e8, 3e9].map(short);
         assert_eq!(said, ["0", "7", "999", "1.23 k", "45.6 k", "789 M", "3.00 G"]);
     }

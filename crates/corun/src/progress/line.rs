@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use corun_record::{Progress, Stage, on_one_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::course::Course;
+use super::course::{Course, clock};
 use crate::problem::say;
 
 /// Steps of a bar.
 const STEPS: u64 = 1000;
 /// A line with a bar, and one that only shows that time passes; both fit 60 columns.
-const WITH_BAR: &str = "{elapsed} [{bar:14}] {percent:>3} % {wide_msg}";
-const WITHOUT_BAR: &str = "{spinner} {elapsed} {wide_msg}";
+const WITH_BAR: &str = "{prefix} [{bar:14}] {percent:>3} % {wide_msg}";
+const WITHOUT_BAR: &str = "{spinner} {prefix} {wide_msg}";
 
 /// The bar that is on the terminal, which makes room for whatever else is said.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -156,6 +156,7 @@ impl Line {
             self.bar.set_style(style.progress_chars("=> "));
         }
         self.bar.set_position((share.unwrap_or(0.0) * STEPS as f64) as u64);
+        self.bar.set_prefix(clock(now));
         self.bar.set_message(on_one_line(&text));
         self.bar.tick();
     }

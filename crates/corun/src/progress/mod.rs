@@ -43,6 +43,9 @@ impl Observer for ProgressLine {
     }
 
     fn block_ends(&mut self, blocks: u32, samples: &[Sample], elapsed: Duration) {
+        if let Some(end) = self.forecaster.planned_end(blocks, elapsed) {
+            self.line.ends_at(end);
+        }
         let Some(forecast) = self.forecaster.forecast(blocks, samples, elapsed) else { return };
         let Forecast { metric, estimate, end } = forecast;
         self.headline = format!(

@@ -21,29 +21,29 @@ fn a_program_must_exist() {
     insta::assert_snapshot!(reported(&scratch, &[], &["no-such-program"]), @r#"
     exit 1
     corun: expected a program, found nothing called "no-such-program" on the search path or at that place
-      Check the spelling, or give the program's full path after `--`.
+      Check the spelling, or give the program's full path. An alias or a function of a shell is no program.
     "#);
     insta::assert_snapshot!(reported(&scratch, &[], &["./no-such-program"]), @r#"
     exit 1
     corun: expected a program, found nothing called "./no-such-program" on the search path or at that place
-      Check the spelling, or give the program's full path after `--`.
+      Check the spelling, or give the program's full path. An alias or a function of a shell is no program.
     "#);
     insta::assert_snapshot!(reported(&scratch, &[], &[""]), @r#"
     exit 1
     corun: expected a program, found nothing called "" on the search path or at that place
-      Check the spelling, or give the program's full path after `--`.
+      Check the spelling, or give the program's full path. An alias or a function of a shell is no program.
     "#);
     scratch.executable("file", "");
     insta::assert_snapshot!(reported(&scratch, &[], &["./file/program"]), @r#"
     exit 1
     corun: expected a program, found nothing called "./file/program" on the search path or at that place
-      Check the spelling, or give the program's full path after `--`.
+      Check the spelling, or give the program's full path. An alias or a function of a shell is no program.
     "#);
     let elsewhere = ["--env=PATH=/nowhere"];
     insta::assert_snapshot!(reported(&scratch, &elsewhere, &["true"]), @r#"
     exit 1
     corun: expected a program, found nothing called "true" on the search path or at that place
-      Check the spelling, or give the program's full path after `--`.
+      Check the spelling, or give the program's full path. An alias or a function of a shell is no program.
     "#);
 }
 

@@ -139,6 +139,34 @@ fn colour_is_where_it_is_asked_for() {
     }
 }
 
+#[test]
+fn progress_is_on_a_terminal_and_nowhere_else() {
+    if !has("script") {
+        return skip("progress_is_on_a_terminal_and_nowhere_else", "there is no script");
+    }
+    let line = ["bench", "run", "fib", "--blocks=2", "--sample-time=1ms"];
+    let on_a_terminal = |more: &str| {
+        let corun = env!("CARGO_BIN_EXE_corun");
+        let command =
+            format!("stty columns 60 rows 20; {corun} {} {more} > /dev/null", line.join(" "));
+        let script = ["-q", "-e", "-f", "-c", &command, "/dev/null"];
+        let outcome = Outcome::of(Command::new("script").args(script).stdin(Stdio::null()));
+        assert_eq!(outcome.exit, Some(0), "{}{}", outcome.output, outcome.errors);
+        outcome.output
+    };
+    let shown = on_a_terminal("");
+    assert!(
+        shown.contains("] ") && shown.contains(" % ") && shown.contains("1 of 1: fib"),
+        "{shown}"
+    );
+    for drawn in shown.split(['\r', '\n']).filter(|it| it.contains("1 of 1")) {
+        let text = drawn.split('\u{1b}').next().unwrap();
+        assert!(text.chars().count() <= 60, "{drawn:?}");
+    }
+    assert_eq!(on_a_terminal("--quiet").trim(), "");
+    assert_eq!(Outcome::of(&mut corun(line)).errors, "");
+}
+
 /// The end of a measurement with this written into its standard input, which is a pipe.
 fn fed(scratch: &Scratch, options: &[&str], command: &Path, input: &[u8]) -> Outcome {
     let (reader, mut writer) = std::io::pipe().unwrap();
@@ -172,7 +200,7 @@ fn a_pipe_that_nothing_reads_is_remarked_on() {
     let script = scratch.script("exit 0");
     let outcome = fed(&scratch, &[], &script, b"unread\n");
     assert_eq!(outcome.exit, Some(0));
-    insta::assert_snapshot!(outcome.errors, @"");
+    insta::assert_snapshot!(outcome.errors, @r"corun: standard input is a pipe that nothing reads; `--stdin -` gives it to every run of the command");
     assert_eq!(fed(&scratch, &[], &script, b"").errors, "", "an empty pipe");
     assert_eq!(
         fed(&scratch, &["--stdin=/dev/null"], &script, b"unread\n").errors,
@@ -188,14 +216,41 @@ fn what_was_meant_for_a_shell_is_told() {
         let outcome = Outcome::of(measure_one_worker(FEWEST).arg("--").args(command));
         outcome.reported(scratch.path())
     };
-    insta::assert_snapshot!(said(&["sleep 0.1"]), @"");
-    insta::assert_snapshot!(said(&["sort -n", "a file"]), @"");
-    insta::assert_snapshot!(said(&["cd", "/tmp"]), @"");
-    insta::assert_snapshot!(said(&["source", "./settings"]), @"");
-    insta::assert_snapshot!(said(&["OMP_NUM_THREADS=4", "./solver"]), @"");
-    insta::assert_snapshot!(said(&["seq 9 | sort > out"]), @"");
+    insta::assert_snapshot!(said(&["sleep 0.1"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "sleep 0.1" on the search path or at that place
+      Give the program and each argument as a word of its own: -- sleep 0.1
+    "#);
+    insta::assert_snapshot!(said(&["sort -n", "a file"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "sort -n" on the search path or at that place
+      Give the program and each argument as a word of its own: -- sort -n 'a file'
+    "#);
+    insta::assert_snapshot!(said(&["cd", "/tmp"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "cd" on the search path or at that place
+      No shell reads the command; name one that does: -- sh -c 'cd /tmp'
+    "#);
+    insta::assert_snapshot!(said(&["source", "./settings"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "source" on the search path or at that place
+      No shell reads the command; name one that does: -- bash -c 'source ./settings'
+    "#);
+    insta::assert_snapshot!(said(&["OMP_NUM_THREADS=4", "./solver"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "OMP_NUM_THREADS=4" on the search path or at that place
+      Set a variable with env: -- env 'OMP_NUM_THREADS=4' ./solver
+    "#);
+    insta::assert_snapshot!(said(&["seq 9 | sort > out"]), @r#"
+    exit 1
+    corun: expected a program, found nothing called "seq 9 | sort > out" on the search path or at that place
+      No shell reads the command; name one that does: -- sh -c 'seq 9 | sort > out'
+    "#);
     let remark = said(&["true", "&&", "false"]);
-    insta::assert_snapshot!(remark, @"");
+    insta::assert_snapshot!(remark, @r"
+    exit 0
+    corun: `&&` is an argument of true here, since no shell reads the command; for one: -- sh -c '...'
+    ");
     for command in [&["trace", "-o", "trace", "sleep 1"][..], &["predict", "sleep 1"]] {
         let outcome = Outcome::of(corun(command).current_dir(scratch.path()));
         assert!(outcome.errors.ends_with("a word of its own: -- sleep 1\n"), "{}", outcome.errors);

@@ -15,16 +15,14 @@ fn reported(arguments: &[&str]) -> String {
 fn a_command_is_needed() {
     insta::assert_snapshot!(reported(&[]), @r"
     exit 2
-    corun: expected a command after `--`, or `--workload NAME`, found neither
-      For instance: corun measure -- bash examples/regn.sh
+    corun: expected a command or `--workload NAME`, found neither
+      For instance: corun measure bash examples/regn.sh
     ");
-    insta::assert_snapshot!(reported(&["true"]), @r"
+    insta::assert_snapshot!(reported(&["true", "--max-time=1s"]), @r"
     exit 2
-    error: unexpected argument 'true' found
-
-    Usage: corun measure [OPTIONS] [-- <COMMAND>...]
-
-    For more information, try '--help'.
+    corun: expected corun's options before the command, or `--` in front of it, found --max-time=1s after true
+      If it is corun's: corun measure --max-time=1s true
+      If it is true's: corun measure -- true --max-time=1s
     ");
 }
 
@@ -34,7 +32,7 @@ fn a_command_and_a_workload_are_two_things() {
     exit 2
     error: the argument '--workload <NAME>' cannot be used with '[COMMAND]...'
 
-    Usage: corun measure --workload <NAME> [-- <COMMAND>...]
+    Usage: corun measure --workload <NAME> [COMMAND]...
 
     For more information, try '--help'.
     ");
@@ -51,7 +49,7 @@ fn a_command_and_a_workload_are_two_things() {
     exit 2
     error: the argument '--sample-time <TIME>' cannot be used with '[COMMAND]...'
 
-    Usage: corun measure --sample-time <TIME> [-- <COMMAND>...]
+    Usage: corun measure --sample-time <TIME> [COMMAND]...
 
     For more information, try '--help'.
     ");
@@ -97,17 +95,17 @@ fn zero_workers_are_refused() {
 
     For more information, try '--help'.
     "#);
-    insta::assert_snapshot!(reported(&["--copies=many", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--copies=many", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'many' for '--copies [<N>]': invalid digit found in string
+    error: invalid value 'many' for '--copies [<N>]': expected a number of copies, or `--copies --` before the command, found "many"
 
     For more information, try '--help'.
-    ");
+    "#);
     insta::assert_snapshot!(reported(&["--copies=2", "--cores=2", "--", "true"]), @r"
     exit 2
     error: the argument '--copies [<N>]' cannot be used with '--cores <C>'
 
-    Usage: corun measure --copies [<N>] -- <COMMAND>...
+    Usage: corun measure --copies [<N>] <COMMAND>...
 
     For more information, try '--help'.
     ");
@@ -172,7 +170,7 @@ fn workloads_and_parameters_have_names_and_values() {
     exit 2
     error: the argument '--param <NAME=VALUE>' cannot be used with '[COMMAND]...'
 
-    Usage: corun measure --param <NAME=VALUE> [-- <COMMAND>...]
+    Usage: corun measure --param <NAME=VALUE> [COMMAND]...
 
     For more information, try '--help'.
     ");
@@ -199,7 +197,7 @@ fn copies_and_threads_do_not_mix() {
     exit 2
     error: the argument '--steady' cannot be used with '--throughput <REGEX>'
 
-    Usage: corun measure --steady -- <COMMAND>...
+    Usage: corun measure --steady <COMMAND>...
 
     For more information, try '--help'.
     ");

@@ -238,6 +238,7 @@ mod tests {
             level: 0.95,
             seed: 1,
             workers: Workers::Service,
+            mode: Mode::Service,
             row: None,
         };
         analyse(&arms, &samples, &question, None)

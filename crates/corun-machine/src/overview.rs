@@ -55,7 +55,8 @@ fn usable(limits: &CpuLimits) -> String {
     let allowed = limits.allowed.len();
     let limited: Vec<String> = limits.limits.iter().map(ToString::to_string).collect();
     match (limited.is_empty(), allowed) {
-        (true, 1) => "This process may use its only CPU.".to_owned(),
+        (true, 1) => "This process may use the only CPU.".to_owned(),
+        (true, 2) => "This process may use both CPUs.".to_owned(),
         (true, _) => format!("This process may use all {allowed} CPUs."),
         (false, _) => limited.join(" "),
     }

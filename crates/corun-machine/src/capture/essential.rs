@@ -37,19 +37,24 @@ fn essential(path: &str, text: &str) -> String {
         }),
         "proc/self/mountinfo" => lines(text, |line| {
             let kind = line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').next());
-            kind.is_some_and(is_needed)
+            is_needed(kind, line.split(' ').nth(4))
         }),
-        "proc/mounts" | "proc/self/mounts" => {
-            lines(text, |line| line.split(' ').nth(2).is_some_and(is_needed))
-        }
+        "proc/mounts" | "proc/self/mounts" => lines(text, |line| {
+            let mut fields = line.split(' ').skip(1);
+            let point = fields.next();
+            is_needed(fields.next(), point)
+        }),
         "proc/cmdline" => text.split(" -- ").next().unwrap_or_default().to_owned(),
         _ => text.to_owned(),
     }
 }
 
-/// Control groups, and file systems in user space, of which LXCFS is one.
-fn is_needed(kind: &str) -> bool {
-    matches!(kind, "cgroup" | "cgroup2" | "cpuset") || kind.starts_with("fuse")
+/// Whether a file system of this kind at this mount point is control groups, or one in user space over files of the
+/// kernel, such as LXCFS.
+fn is_needed(kind: Option<&str>, point: Option<&str>) -> bool {
+    let (kind, point) = (kind.unwrap_or_default(), point.unwrap_or_default());
+    let is_kernels = ["/proc", "/sys"].iter().any(|start| point.starts_with(start));
+    matches!(kind, "cgroup" | "cgroup2" | "cpuset") || (kind.starts_with("fuse") && is_kernels)
 }
 
 fn is_serial(line: &str) -> bool {
@@ -87,11 +92,16 @@ mod tests {
     #[test]
     fn of_mounts_and_of_the_boot_line_only_what_is_read_stays() {
         let mounts = "22 27 0:21 / /home/ann rw - nfs4 server:/home rw\n\
+                      24 27 0:22 / /mnt rw - fuse.sshfs ann@server:/ rw\n\
+                      25 27 0:23 /proc/stat /proc/stat rw - fuse.lxcfs lxcfs rw\n\
                       31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
         assert_eq!(
             essential("proc/self/mountinfo", mounts),
-            "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"
+            "25 27 0:23 /proc/stat /proc/stat rw - fuse.lxcfs lxcfs rw\n\
+             31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"
         );
+        let table = "ann@server:/ /mnt fuse.sshfs rw 0 0\nlxcfs /proc/stat fuse.lxcfs rw 0 0";
+        assert_eq!(essential("proc/self/mounts", table), "lxcfs /proc/stat fuse.lxcfs rw 0 0");
         assert_eq!(essential("proc/cmdline", "nosmt quiet -- --token=secret"), "nosmt quiet");
         assert!(is_of_a_task("proc/17/comm") && !is_of_a_task("proc/self/stat"));
     }

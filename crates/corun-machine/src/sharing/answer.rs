@@ -10,8 +10,15 @@ use crate::{CpuSet, Machine};
 /// What the guest sees first, if there is one; then the cores.
 pub(super) fn sentences(machine: &Machine, sharing: &CpuSharing) -> String {
     let guest = sharing.guest.as_ref().map(of_guest);
-    let parts = [guest, Some(cores(machine, sharing)), busy_siblings(sharing)];
+    let parts = [guest, Some(cores(machine, sharing)), busy_siblings(sharing), unseen(machine)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What nobody inside of a virtual machine can see.
+fn unseen(machine: &Machine) -> Option<String> {
+    machine.hypervisor.is_some().then(|| {
+        "This is a virtual machine: what its host runs on the same cores cannot be seen from here.".to_owned()
+    })
 }
 
 /// Who runs beside the set now.
@@ -66,11 +73,11 @@ fn core_use(sharing: &CpuSharing, all: bool) -> String {
     };
     match sharing.core_use {
         CoreUse::Unknown => "the kernel does not report their cores.".to_owned(),
-        CoreUse::NoSiblings if cores == 1 => {
-            "a core without other siblings online: nothing else can share it.".to_owned()
-        }
+        CoreUse::NoSiblings if cores == 1 => "a core without other siblings online.".to_owned(),
         CoreUse::NoSiblings => {
-            format!("{cores} cores without siblings online: none of these CPUs shares a core.")
+            format!(
+                "{cores} cores without siblings online: none of these CPUs shares a core with another."
+            )
         }
         CoreUse::WholeCores => {
             let whole =

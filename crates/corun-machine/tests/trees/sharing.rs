@@ -90,7 +90,7 @@ fn without_siblings_online_nothing_is_shared() {
     let tree = Tree::of_cores(&[&[0, 2], &[1, 3]]).offline(2).offline(3);
     let sharing = of_cpus(&tree, "0-3");
     assert_eq!((sharing.core_use, sharing.offline), (CoreUse::NoSiblings, CpuSet::from([2, 3])));
-    insta::assert_snapshot!(sharing.answer, @"All 2 online CPUs of this machine are 2 cores without siblings online: none of these CPUs shares a core.");
+    insta::assert_snapshot!(sharing.answer, @"All 2 online CPUs of this machine are 2 cores without siblings online: none of these CPUs shares a core with another.");
     let error = read(&tree, &Wanted::Cpus(CpuSet::from([3]))).unwrap_err();
     insta::assert_snapshot!(error, @"expected CPUs that are online (0-1), found 3, all of them offline");
 }

@@ -169,7 +169,7 @@ fn server_idle(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use corun_record::{Answer, Evidence, Latency, Placement};
+    use corun_record::{Answer, Evidence, Latency, Mode, Placement};
 
     use super::super::{AnalysisRequest, Workers, analyse};
     use super::*;

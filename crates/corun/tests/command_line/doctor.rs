@@ -88,7 +88,10 @@ fn findings_fail_it_from_the_severity_on_that_is_named() {
     let spoils = outcome("spoils");
     assert_eq!(spoils.exit, Some(1), "{}", spoils.errors);
     assert!(!spoils.output.is_empty(), "the report comes all the same");
-    insta::assert_snapshot!(spoils.errors, @"");
+    insta::assert_snapshot!(spoils.errors, @r#"
+    corun: expected no finding from "spoils" on, found smt (spoils)
+      Follow the advice of the findings, or measure elsewhere.
+    "#);
     let unknown = outcome("unknown");
     assert_eq!(unknown.exit, Some(1));
     assert!(unknown.errors.contains("load (unknown)"), "{}", unknown.errors);

@@ -15,6 +15,7 @@ use crate::problem::{Problem, code};
 use crate::values;
 
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(super) struct Arguments {
     /// Say what these CPUs share and with whom, such as 0-3,8: cores, caches, NUMA nodes, busy tasks
     #[arg(long, value_name = "LIST", group = "whose")]

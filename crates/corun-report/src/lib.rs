@@ -17,6 +17,7 @@ mod model;
 mod prediction;
 mod prose;
 mod schedule;
+mod shapes;
 mod simulation;
 mod study;
 mod tables;
@@ -45,5 +46,7 @@ pub use simulation::{
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::{answers_to_terminal, to_terminal};
-pub use threads::{threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_terminal};
+pub use threads::{
+    threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_svg, threads_to_terminal,
+};
 pub use trace::trace_to_terminal;

@@ -258,7 +258,12 @@ impl Sweep<'_> {
                 Err(error) => return Err(error),
             };
             self.durations.insert(index, executor.elapsed().saturating_sub(since));
-            let id = if is_twin { format!("{}.aa", arm.id) } else { arm.id };
+            if let Some(why) = displacement(&outcome) {
+                self.search.fail(index);
+                self.failures.insert(index, why);
+                continue;
+            }
+            let id = if is_twin { twin_id(&arm) } else { arm.id };
             finished.push((index, outcome.into_sample(block, position as u32, id)));
         }
         for (index, sample) in finished {
@@ -315,6 +320,20 @@ impl Sweep<'_> {
             failure,
         }
     }
+}
+
+/// The id that the second sample of an arm in a block has.
+pub(crate) fn twin_id(arm: &Arm) -> String {
+    format!("{}.aa", arm.id)
+}
+
+/// Why an outcome is not one of its arm, if its workers left their CPUs.
+fn displacement(outcome: &ArmOutcome) -> Option<String> {
+    let left = outcome.evidence.displaced.iter().find(|it| it.left_its_place())?;
+    Some(format!(
+        "expected the workers on the CPUs of the arm, found worker {} elsewhere: the program sets its affinity itself",
+        left.worker
+    ))
 }
 
 /// What a sample has to show, in words.

@@ -4,17 +4,20 @@ use std::time::{Duration, SystemTime};
 
 use corun_machine::Machine;
 use corun_record::{
-    Candidate, Caveat, Goal, Metric, Observation, PlannedAnalysis, Record, Source, Standing,
+    Arm, Candidate, Caveat, Goal, Metric, Observation, PlannedAnalysis, Record, Source, Standing,
     SweepDesign, ThreadSweep, Workload,
 };
 
 use super::advice::{self, Surroundings};
 use super::answer;
-use super::experiment::{CONFIDENCE, SweepObserver, SweepOutcome, SweepSchedule, Tried, run_sweep};
+use super::experiment::{
+    CONFIDENCE, SweepObserver, SweepOutcome, SweepSchedule, Tried, run_sweep, twin_id,
+};
 use super::grid::{Family, Grid, Point};
 use super::objective::{slowest_p99, wants_most_workers};
 use super::search::ANALYSES;
 use crate::analysis::on_ratio_scale;
+use crate::caveats;
 use crate::cores::{usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::Executor;
@@ -125,6 +128,7 @@ impl<'a> ThreadSearch<'a> {
         mut outcome: SweepOutcome,
     ) -> (Record<ThreadSweep>, Option<ExecutionError>) {
         let failure = outcome.failure.take();
+        let arms = with_twins(&outcome);
         let answer = answer::of(&self.grid, schedule, &outcome);
         let chosen = answer.as_ref().and_then(|answer| {
             outcome.tried.iter().map(|tried| &tried.arm).find(|arm| arm.id == answer.arm)
@@ -156,14 +160,25 @@ impl<'a> ThreadSearch<'a> {
             samples: outcome.samples,
         };
         let started = humantime::format_rfc3339_seconds(self.started).to_string();
+        let hypervisor = self.machine.hypervisor.as_deref();
+        let seen = caveats::of(&arms, &sweep.samples, &[], hypervisor);
         let record = Record {
             machine: Some(machine_summary(self.machine)),
             ending: outcome.ending,
-            caveats: self.caveats,
+            caveats: [self.caveats, seen].concat(),
             ..Record::new(started, elapsed_s, sweep)
         };
         (record, failure)
     }
+}
+
+/// The arms that ran, each with the twin that some of its samples are of.
+fn with_twins(outcome: &SweepOutcome) -> Vec<Arm> {
+    let pair = |arm: &Arm| {
+        let twin = Arm { id: twin_id(arm), twin_of: Some(arm.id.clone()), ..arm.clone() };
+        [arm.clone(), twin]
+    };
+    outcome.tried.iter().flat_map(|tried| pair(&tried.arm)).collect()
 }
 
 /// The points of the grid, and those beyond it that were tried.
@@ -201,7 +216,7 @@ fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
 fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation> {
     let mut seen = Vec::new();
     for tried in &outcome.tried {
-        let twin = format!("{}.aa", tried.arm.id);
+        let twin = twin_id(&tried.arm);
         let own = || outcome.samples.iter().filter(|it| it.arm == tried.arm.id || it.arm == twin);
         let logs = |value: &dyn Fn(&corun_record::Sample) -> Option<f64>| -> Option<Vec<f64>> {
             own().map(|sample| value(sample).map(f64::ln)).collect()

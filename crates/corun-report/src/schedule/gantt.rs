@@ -4,7 +4,9 @@
 
 use corun_record::{ScheduledInterval, ScheduledTimeline};
 use svg::Document;
-use svg::node::element::{Element, Group, Rectangle, Style, Title};
+use svg::node::element::{Group, Style, Title};
+
+use crate::shapes::{rectangle, text};
 
 const MARGIN: f64 = 20.0;
 const LABEL: f64 = 70.0;
@@ -135,37 +137,4 @@ fn by_pixel(timeline: &ScheduledTimeline) -> Vec<ScheduledInterval> {
         }
     }
     shown
-}
-
-fn rectangle(left: f64, top: f64, width: f64, height: f64) -> Rectangle {
-    let round = |it: f64| (it * 100.0).round() / 100.0;
-    Rectangle::new()
-        .set("x", round(left))
-        .set("y", round(top))
-        .set("width", round(width))
-        .set("height", round(height))
-}
-
-fn text(content: &str, left: f64, base: f64, class: &str) -> Element {
-    let mut text = Element::new("text");
-    let is_allowed = |character: &char| !character.is_control();
-    let content: String = content.chars().filter(is_allowed).collect();
-    text.add_text(content, left, base, class);
-    text
-}
-
-/// The library's own text element puts line ends around what it holds.
-trait AddText {
-    fn add_text(&mut self, content: String, left: f64, base: f64, class: &str);
-}
-
-impl AddText for Element {
-    fn add_text(&mut self, content: String, left: f64, base: f64, class: &str) {
-        svg::Node::append(self, svg::node::Text::new(content));
-        svg::Node::assign(self, "x", left);
-        svg::Node::assign(self, "y", base);
-        if !class.is_empty() {
-            svg::Node::assign(self, "class", class);
-        }
-    }
 }

@@ -1,8 +1,12 @@
 //! A sweep over numbers of workers: the answer, bars, lines to copy, what limits trust.
 
+mod picture;
+
 use corun_record::{
     Advice, Candidate, Goal, Metric, Observation, Record, Standing, ThreadSweep, on_one_line,
 };
+
+pub use picture::threads_to_svg;
 
 use crate::bars::{Bar, bars};
 use crate::figures::{joules, seconds, three_digits};
@@ -222,13 +226,17 @@ fn caveats(sweep: &Record<ThreadSweep>) -> Vec<String> {
     sweep.caveats.iter().map(|caveat| caveat.sentence.clone()).collect()
 }
 
+/// The machine in a line.
+fn machine_line(sweep: &Record<ThreadSweep>) -> String {
+    sweep.machine.as_ref().map(prose::machine).unwrap_or_default()
+}
+
 /// What was run on what, and how the sweep went.
 fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
     let design = &sweep.body.design;
-    let machine = sweep.machine.as_ref().map(prose::machine).unwrap_or_default();
     vec![
         prose::work(&sweep.body.workload),
-        machine,
+        machine_line(sweep),
         format!(
             "{} with {} of {} possible candidates, {} in {}, seed {}; {}.",
             plural(design.blocks as usize, "block"),

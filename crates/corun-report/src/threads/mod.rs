@@ -1,6 +1,8 @@
 //! A sweep over numbers of workers: the answer, bars, lines to copy, what limits trust.
 
 mod picture;
+#[cfg(test)]
+mod tests;
 
 use corun_record::{
     Advice, Candidate, Goal, Metric, Observation, Record, Standing, ThreadSweep, on_one_line,

@@ -9,10 +9,15 @@ use corun_record::{
 
 use crate::common::{Outcome, Scratch, corun};
 
-const QUICK: [&str; 4] = ["threads", "--max-time=3s", "--warmup=0", "--json=-"];
+const QUICK: [&str; 3] = ["threads", "--warmup=0", "--json=-"];
 
 fn sweep(arguments: &[&str]) -> Record<ThreadSweep> {
-    let outcome = Outcome::of(&mut corun(QUICK.iter().chain(arguments)));
+    sweep_for("3s", arguments)
+}
+
+fn sweep_for(max_time: &str, arguments: &[&str]) -> Record<ThreadSweep> {
+    let limit = ["--max-time", max_time];
+    let outcome = Outcome::of(&mut corun(QUICK.iter().chain(&limit).chain(arguments)));
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
     Record::from_json(&outcome.output).unwrap()
 }
@@ -22,7 +27,7 @@ fn the_program_is_told_its_workers_by_argument_and_by_variable() {
     let scratch = Scratch::new();
     let script = scratch.script("echo \"$1 $OMP_NUM_THREADS\" >> \"$folder/told\"");
     let script = script.to_str().unwrap();
-    let sweep = sweep(&["--env", "OMP_NUM_THREADS={workers}", script, "-j{workers}"]);
+    let sweep = sweep(&["--env", "OMP_NUM_THREADS={workers}", "--", script, "-j{workers}"]);
     assert_eq!(sweep.body.workload.mode, Mode::WorkersTotal);
     let tried: BTreeSet<u32> = sweep.body.candidates.iter().map(|it| it.arm.workers).collect();
     let told = scratch.read("told");
@@ -35,7 +40,7 @@ fn the_program_is_told_its_workers_by_argument_and_by_variable() {
 
 #[test]
 fn every_candidate_is_where_its_arm_says() {
-    let sweep = sweep(&["--copies", "true"]);
+    let sweep = sweep(&["--copies", "--", "true"]);
     let allowed = Affinity::of(0).unwrap().cpus();
     for candidate in &sweep.body.candidates {
         let arm = &candidate.arm;
@@ -89,7 +94,7 @@ fn a_number_of_workers_that_the_program_refuses_is_left_out() {
 
 #[test]
 fn the_time_allowed_ends_it_with_what_it_has() {
-    let sweep = sweep(&["--max-time=1s", "sleep", "0.4"]);
+    let sweep = sweep_for("1s", &["sleep", "0.4"]);
     let expected = [EndReason::TimeUp, EndReason::TargetReached];
     assert!(expected.contains(&sweep.ending.reason), "{:?}", sweep.ending);
     if sweep.body.design.blocks < 2 {

@@ -1,0 +1,160 @@
+use corun_record::{
+    Advice, Arm, Candidate, Caveat, Estimate, Goal, MachineSummary, Metric, Mode, Observation,
+    Record, Source, Standing, SweepDesign, ThreadAnswer, ThreadSweep, ThreadVerdict, Workload,
+};
+use textwrap::core::display_width;
+
+use super::*;
+
+fn arm(id: &str, workers: u32) -> Arm {
+    Arm {
+        id: id.to_owned(),
+        placement: id.parse().unwrap(),
+        core_type: None,
+        variant: None,
+        twin_of: None,
+        workers,
+        cores: workers.min(4),
+        cpus: if id.starts_with("free") { Vec::new() } else { (0..workers).collect() },
+        idle_siblings: Vec::new(),
+        smt: None,
+    }
+}
+
+fn observation(metric: Metric, arm: &str, [value, low, high]: [f64; 3]) -> Observation {
+    Observation {
+        metric,
+        arm: arm.to_owned(),
+        against: None,
+        of: None,
+        unit: "1".to_owned(),
+        estimate: Estimate { value, low, high, level: 0.95, blocks: 8 },
+        bootstrap: None,
+        source: Source::Measured,
+    }
+}
+
+fn sweep() -> Record<ThreadSweep> {
+    let candidate = |id: &str, workers, standing| Candidate {
+        arm: arm(id, workers),
+        blocks: 8,
+        standing,
+        failure: (standing == Standing::Failed)
+            .then(|| "expected exit status 0, found exit status 1".to_owned()),
+    };
+    let mut observations = Vec::new();
+    for (id, relative, time) in [
+        ("spread@2", Some([0.5, 0.48, 0.52]), 2.0),
+        ("spread@4", None, 1.0),
+        ("full", Some([0.99, 0.97, 1.01]), 1.01),
+        ("free@8", Some([0.4, 0.01, 9.0]), 2.5),
+    ] {
+        observations.extend(relative.map(|it| observation(Metric::RelativeToChosen, id, it)));
+        observations.push(observation(Metric::Makespan, id, [time; 3]));
+        observations.push(observation(Metric::Throughput, id, [1.0 / time; 3]));
+        observations.push(observation(Metric::EnergyPerOperation, id, [30.0 * time; 3]));
+    }
+    let advice = |tool: &str, line: &str, fits| Advice {
+        tool: tool.to_owned(),
+        line: line.to_owned(),
+        fits,
+    };
+    let sweep = ThreadSweep {
+        workload: Workload {
+            name: "solver".to_owned(),
+            command: ["./solver", "-j", "{workers}"].map(str::to_owned).to_vec(),
+            parameters: Default::default(),
+            mode: Mode::WorkersTotal,
+            operation: "runs".to_owned(),
+            operations: 1.0,
+            steady: false,
+            load: None,
+        },
+        goal: Goal::Throughput,
+        answer: Some(ThreadAnswer {
+            verdict: ThreadVerdict::Equal,
+            sentence: "Use 4 workers (one on each core): 4 to 8 workers are equal within 2 %, and \
+                       these are the fewest."
+                .to_owned(),
+            arm: "spread@4".to_owned(),
+            workers: 4,
+            equal: vec!["full".to_owned()],
+            undecided: Vec::new(),
+            regret: Some(0.01),
+        }),
+        unknown: vec!["Whether two logical CPUs share a core of the host.".to_owned()],
+        limits: vec!["The control group /job may use the CPU time of 6.00 CPUs.".to_owned()],
+        candidates: vec![
+            candidate("spread@2", 2, Standing::Worse),
+            candidate("spread@3", 3, Standing::Failed),
+            candidate("spread@4", 4, Standing::Chosen),
+            candidate("full", 8, Standing::Equal),
+            candidate("free@8", 8, Standing::Undecided),
+        ],
+        advice: vec![
+            advice("taskset", "taskset -c 0-3 ./solver -j 4", true),
+            advice("Slurm", "srun --ntasks=1 ./solver -j 4", false),
+        ],
+        design: SweepDesign {
+            seed: 1,
+            blocks: 8,
+            runs: 40,
+            full_grid: 20,
+            warmup: 1,
+            confidence: 0.95,
+            practical: 0.02,
+            interim_analyses: Vec::new(),
+            max_time_s: 120.0,
+        },
+        observations,
+        samples: Vec::new(),
+    };
+    Record {
+        machine: Some(MachineSummary {
+            cpu_model: Some("A CPU".to_owned()),
+            cores: 4,
+            online_cpus: 8,
+            allowed_cpus: 8,
+            smt_width: 2,
+            ..MachineSummary::default()
+        }),
+        caveats: vec![Caveat::new("load", "Other work was seen.")],
+        ..Record::new("2026-01-01T00:00:00Z".to_owned(), 42.0, sweep)
+    }
+}
+
+#[test]
+fn the_answer_the_bars_and_the_lines_follow_each_other() {
+    insta::assert_snapshot!(threads_to_terminal(&sweep(), 80, false));
+}
+
+#[test]
+fn sixty_columns_are_enough() {
+    let text = threads_to_terminal(&sweep(), 60, true);
+    assert!(text.lines().all(|line| display_width(line) <= 60), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn an_interval_over_orders_of_magnitude_is_not_shown() {
+    let text = threads_to_terminal(&sweep(), 80, false);
+    assert!(!text.contains("9.00"), "{text}");
+}
+
+#[test]
+fn tables_for_other_programs_have_every_candidate() {
+    let csv = threads_to_csv(&sweep());
+    let columns: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+    assert!(columns.len() > 10 && columns.iter().all(|&it| it == columns[0]), "{csv}");
+    let markdown = threads_to_markdown(&sweep());
+    for id in ["spread@2", "spread@3", "spread@4", "full", "free@8"] {
+        assert!(markdown.contains(id), "{markdown}");
+    }
+}
+
+#[test]
+fn the_picture_is_an_svg_with_a_bar_for_each() {
+    let picture = threads_to_svg(&sweep());
+    assert_eq!(picture.matches("class=\"bar\"").count(), 4, "{picture}");
+    assert_eq!(picture.matches("class=\"chosen\"").count(), 1, "{picture}");
+}

@@ -255,10 +255,11 @@ impl Analyst<'_> {
             noise_floor: noise_floor.unwrap_or(0.0),
         };
         let waits = self.cpu_share.filter(|&share| cpu_use::hardly_uses_a_cpu(share));
-        let judged = match (waits, load.decides()) {
-            (Some(_), _) => corun_stats::Verdict::Inconclusive(Unsettled::ProgramWaits),
-            (None, true) => corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad),
-            (None, false) => corun_stats::judge(&gain, bounds),
+        let judged = match corun_stats::judge(&gain, bounds) {
+            _ if waits.is_some() => corun_stats::Verdict::Inconclusive(Unsettled::ProgramWaits),
+            too_few @ corun_stats::Verdict::Inconclusive(Unsettled::TooFewBlocks) => too_few,
+            _ if load.decides() => corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad),
+            judged => judged,
         };
         let answer = match judged {
             corun_stats::Verdict::Helps => Answer::Helps,

@@ -252,12 +252,11 @@ fn count(blocks: u32) -> String {
     }
 }
 
-/// A time in the digits that an estimate has: whole seconds, or milliseconds below ten.
+/// A time in the digits that an estimate has: whole seconds, or tenths below ten.
 fn rounded(time: Duration) -> Duration {
-    match time.as_secs() {
-        0..10 => Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-        seconds => Duration::from_secs(seconds + u64::from(time.subsec_millis() >= 500)),
-    }
+    let tenths = (time.as_secs_f64() * 10.0).round();
+    let step = if tenths < 100.0 { 1.0 } else { 10.0 };
+    Duration::from_millis(((tenths / step).round() * step) as u64 * 100)
 }
 
 /// What every run of an experiment needs.

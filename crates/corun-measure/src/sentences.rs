@@ -51,6 +51,9 @@ impl Finding<'_> {
                 "{subject}: {TOO_FEW_BLOCKS}. The interval of {} blocks is wider than ± 100 %.",
                 self.estimate.blocks
             ),
+            Verdict::Inconclusive(Unsettled::ForeignLoad) => format!(
+                "{subject}: inconclusive, because other programs took the workers' CPUs. Measured: {finding} ({interval}). Repeat it on an idle machine."
+            ),
             Verdict::Inconclusive(unsettled) => format!(
                 "{subject}: inconclusive{beside}. Measured: {finding} ({interval}), {}.",
                 reason(unsettled, practical, noise_floor)
@@ -176,9 +179,7 @@ fn reason(unsettled: Unsettled, practical: f64, noise_floor: Option<f64>) -> Str
             "a difference, but perhaps no larger than the practical bound of {}",
             percent(practical)
         ),
-        Unsettled::ForeignLoad => {
-            "while workers waited for their CPUs: repeat it on an idle machine".to_owned()
-        }
+        Unsettled::ForeignLoad => "while other programs took the workers' CPUs".to_owned(),
         Unsettled::WithinNoiseFloor => format!(
             "a difference, but no larger than two identical arms could differ by here ({})",
             noise_floor.map_or_else(|| "unknown".to_owned(), percent)

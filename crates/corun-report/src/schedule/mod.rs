@@ -66,8 +66,9 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
         text += &format!("\n{load}\n\n{}\n", grid(&details(&of_load), columns));
     }
     if schedule.runs.iter().any(|run| !run.finished) {
-        text +=
-            "\n*: not all was done when the time was over, or all tasks that were left waited.\n";
+        let unfinished =
+            "*: not all was done when the time was over, or all tasks that were left waited.";
+        text += &format!("\n{}", wrap(unfinished, "   ", columns));
     }
     for cell in cells.iter().filter(|cell| cell.runs.iter().any(|run| run.stuck)) {
         let stuck = format!(
@@ -254,8 +255,9 @@ pub fn list_scheduling(list: &SchedulingList, columns: u16) -> String {
     };
     let cost = |it: &ListedCost| vec![it.name.clone(), it.meaning.clone()];
     format!(
-        "{}\n\nA policy with the suffix /smt-off runs on a machine with SMT off.\n\n{}\n\n{}\n",
+        "{}\n\n{}\n{}\n\n{}\n",
         table(&["policy", "what it does", "source"], list.policies.iter().map(policy).collect()),
+        wrap("A policy with the suffix /smt-off runs on a machine with SMT off.", "", columns),
         table(&["load", "what it is", "parameters"], list.loads.iter().map(load).collect()),
         table(&["cost", "what takes so long"], list.costs.iter().map(cost).collect())
     )

@@ -12,6 +12,8 @@ pub use program::simulation_to_terminal;
 
 use corun_record::{Caveat, PageSize, SimulatedCore, on_one_line};
 
+use crate::terminal::wrap;
+
 /// The kind of the caveat that belongs to the core, and stands below its name.
 const OF_MODEL: &str = "unvalidated-model";
 
@@ -44,5 +46,5 @@ fn limits(caveats: &[Caveat], columns: u16) -> String {
 
 /// Text in lines of so many columns.
 fn wrapped(text: &str, columns: u16) -> String {
-    textwrap::fill(text, usize::from(columns))
+    wrap(text, "", columns).trim_end().to_owned()
 }

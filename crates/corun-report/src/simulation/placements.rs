@@ -24,11 +24,12 @@ pub fn placements_to_terminal(
     let Placements { core, pages, .. } = document;
     let mut text = heading(&core.title, core, *pages, caveats, columns);
     for one in &document.placements {
-        let _ = write!(text, "\n{}: {}", one.placement, one.placement.summary());
-        if one.phases > 1 {
-            let _ = write!(text, "; {} phases", one.phases);
-        }
-        text.push_str("\n\n");
+        let phases = match one.phases {
+            0 | 1 => String::new(),
+            several => format!("; {several} phases"),
+        };
+        let title = format!("{}: {}{phases}", one.placement, one.placement.summary());
+        let _ = write!(text, "\n{}\n\n", wrapped(&title, columns));
         text += &grid(&table(one, &document.workers), columns);
         text.push('\n');
     }
@@ -46,8 +47,9 @@ pub fn placements_to_terminal(
     }
     text += &limits(caveats, columns);
     if !document.resources.is_empty() {
-        text +=
-            "\nSMT yield if siblings shared one resource otherwise, the largest change first:\n\n";
+        let title =
+            "SMT yield if siblings shared one resource otherwise, the largest change first:";
+        let _ = write!(text, "\n{}\n\n", wrapped(title, columns));
         text += &grid(&varied(document), columns);
         text.push('\n');
     }

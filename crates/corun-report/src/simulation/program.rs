@@ -17,14 +17,15 @@ pub fn simulation_to_terminal(
     let Simulation { core, pages, .. } = simulation;
     let title = format!("{} on {}", simulation.command.join(" "), core.title);
     let mut text = heading(&title, core, *pages, caveats, columns);
-    text += &format!(
-        "\n{} instructions in {} cycles: IPC {:.3}, {:.6} s at {} GHz\n",
+    let speed = format!(
+        "{} instructions in {} cycles: IPC {:.3}, {:.6} s at {} GHz",
         grouped(simulation.instructions),
         grouped(simulation.cycles),
         simulation.ipc,
         simulation.seconds,
         simulation.ghz,
     );
+    text += &format!("\n{}\n", wrapped(&speed, columns));
     let per_thousand = |number: u64| 1e3 * number as f64 / simulation.instructions.max(1) as f64;
     text += &format!("{:.2} branch MPKI\n", per_thousand(simulation.mispredicts));
     let requests = simulation.requests.by_name().into_iter().filter(|(_, number)| *number > 0);

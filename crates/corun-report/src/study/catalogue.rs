@@ -61,10 +61,9 @@ pub fn describe_study(study: &StudyDescription, columns: u16) -> String {
     section(&mut text, "Notes on figures", notes.collect(), columns);
     let times = times(study);
     if !times.rows.is_empty() {
-        text.push_str(&format!(
-            "\nPublished seconds of each process or thread, or of all of a program's threads together:\n\n{}\n",
-            named_grid(&times, columns)
-        ));
+        let title = "Published seconds of each process or thread, or of all of a program's threads together:";
+        let title = wrap(title, "", columns);
+        text.push_str(&format!("\n{title}\n{}\n", named_grid(&times, columns)));
     }
     text.push_str(&conclusions(&study.findings, columns));
     text.push('\n');

@@ -3,7 +3,9 @@
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{Outcome, Scratch, measure, wait_until};
 
@@ -177,6 +179,23 @@ fn a_load_that_takes_too_long_is_ended() {
     let fake = Fake::new(SERVER, "echo $$ >>$folder/servers; exec sleep 3600");
     let outcome = fake.outcome(READY, &["--timeout=200ms"]);
     assert!(outcome.errors.contains("within 0.2 s"), "{}", outcome.errors);
+}
+
+#[test]
+fn neither_server_nor_load_outlives_corun() {
+    for signal in [Signal::INT, Signal::KILL] {
+        let fake = Fake::new(SERVER, "echo $$ >>$folder/servers; exec sleep 3600");
+        let mut command = fake.measure();
+        command.args(["--ready", READY]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let corun = command.spawn().expect("corun starts");
+        wait_until("a load", || fake.folder.read("servers").lines().count() == 2);
+        let process = Pid::from_child(&corun);
+        kill_process(process, signal).expect("corun is there");
+        let outcome = Outcome::from(corun.wait_with_output().expect("corun ends"));
+        let is_asked = signal == Signal::INT;
+        assert_eq!(outcome.exit, is_asked.then_some(5), "{}", outcome.errors);
+        fake.nothing_runs();
+    }
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Readiness {
     pub(super) fn place(&self) -> Option<String> {
         match self {
             Self::Port { name, .. } => Some(name.clone()),
-            Self::Socket(path) => Some(corun_record::shown(path).to_string()),
+            Self::Socket(path) => Some(corun_record::shown(path)),
             Self::Line(_) => None,
         }
     }

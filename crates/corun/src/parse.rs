@@ -4,7 +4,7 @@
 //! A command to run needs no `--` before it as long as no option follows its name: whether `--max-time` is
 //! corun's or the program's would be a guess.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -148,10 +148,17 @@ fn set_apart<'a>(
     (own, rest)
 }
 
-/// Words as a line to copy into a shell.
-fn line_of<'a>(words: impl IntoIterator<Item = &'a OsString>) -> String {
-    let words = words.into_iter().map(|word| word.to_string_lossy());
-    excerpt(&shell_words::join(words))
+/// Words as a line to copy into a shell, quoted where a shell would change them.
+pub(crate) fn line_of(words: impl IntoIterator<Item: AsRef<OsStr>>) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "_-./:=,+%@".contains(it);
+    let quoted = words.into_iter().map(|word| {
+        let word = word.as_ref().to_string_lossy();
+        match !word.is_empty() && word.replace("{workers}", "").chars().all(is_plain) {
+            true => word.into_owned(),
+            false => shell_words::quote(&word).into_owned(),
+        }
+    });
+    excerpt(&quoted.collect::<Vec<_>>().join(" "))
 }
 
 /// Says what is wrong, or shows what was asked for.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use corun_record::excerpt;
 
+use crate::parse::line_of;
 use crate::problem::{Problem, say};
 
 /// Commands and words of the POSIX shell (POSIX.1-2024, 2.4 and 2.15) that are no programs.
@@ -80,33 +81,32 @@ pub(super) fn check_on(command: &[OsString], search: SearchPath<'_>) -> Result<(
         remark_on_operators(command);
         return Ok(());
     }
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    let next_step = match Meant::by(&words[0]) {
+    let said = name.to_string_lossy();
+    let next_step = match Meant::by(&said) {
         // That it is not there is for who starts it.
         Meant::Program => return Ok(()),
-        Meant::Words(mut found) => {
-            found.extend(arguments.iter().map(|word| word.to_string_lossy().into_owned()));
-            let line = shell_words::join(found);
+        Meant::Words(mut words) => {
+            words.extend(arguments.iter().map(|word| word.to_string_lossy().into_owned()));
             format!(
                 "Give the program and each argument as a word of its own: -- {}",
-                excerpt(&line)
+                line_of(words)
             )
         }
-        Meant::Environment => {
-            let line = format!("env {}", shell_words::join(&words));
-            format!("Set a variable with env: -- {}", excerpt(&line))
-        }
+        Meant::Environment => format!("Set a variable with env: -- env {}", line_of(command)),
         Meant::Shell(shell) => {
-            // What is one word already is a line of the shell as it stands.
-            let line = if words.len() == 1 { words[0].to_string() } else { words.join(" ") };
-            let line = shell_words::join([shell, "-c", &line]);
-            format!("No shell reads the command; name one that does: -- {}", excerpt(&line))
+            // A name that is no program is a line of the shell as it stands.
+            let line = match arguments {
+                [] => said.to_string(),
+                _ => format!("{said} {}", line_of(arguments)),
+            };
+            let line = line_of([shell, "-c", &line]);
+            format!("No shell reads the command; name one that does: -- {line}")
         }
     };
     Err(Problem::failed(
         format!(
             "expected a program, found nothing called {:?} on the search path or at that place",
-            excerpt(&words[0])
+            excerpt(&said)
         ),
         next_step,
     ))

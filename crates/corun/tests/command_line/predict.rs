@@ -234,7 +234,7 @@ fn what_cannot_be_predicted_says_why() {
         &["--sample=5:5", "--length=5", "--", "true"],
         &["--sample=0:5", "--", "true"],
         &["--length=0", "--", "true"],
-        &["true"],
+        &["true", "--whole"],
         &[],
     ] {
         assert!(reported(options).starts_with("exit 2\n"), "{options:?}: {}", reported(options));

@@ -239,7 +239,7 @@ fn what_was_meant_for_a_shell_is_told() {
     insta::assert_snapshot!(said(&["OMP_NUM_THREADS=4", "./solver"]), @r#"
     exit 1
     corun: expected a program, found nothing called "OMP_NUM_THREADS=4" on the search path or at that place
-      Set a variable with env: -- env 'OMP_NUM_THREADS=4' ./solver
+      Set a variable with env: -- env OMP_NUM_THREADS=4 ./solver
     "#);
     insta::assert_snapshot!(said(&["seq 9 | sort > out"]), @r#"
     exit 1

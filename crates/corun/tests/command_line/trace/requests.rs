@@ -306,7 +306,6 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["-o", "t", "--threads=", "--", "true"],
         &["-o", "t", "--level=0", "--", "true"],
         &["-o", "t", "--level=20", "--", "true"],
-        &["-o", "t", "true"],
         &["info"],
         &["check"],
         &["convert", "t", "-o", "u"],

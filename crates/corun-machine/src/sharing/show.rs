@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use corun_record::excerpt;
 use corun_stats::percent;
 
-use super::{CpuSharing, Guest, Others, Subject};
+use super::{BusyTask, CpuSharing, Guest, Others, Subject};
 use crate::CpuSet;
 use crate::doctor::words::{count, cpus};
 use crate::drawing::size;
@@ -118,21 +118,8 @@ fn others(page: &mut Page, others: &Others) {
             format!("in {:.2} s no other busy task was seen that may run there", others.seconds);
         page.row("others", &what);
     }
-    for task in others.tasks.iter().take(SHOWN) {
-        let place =
-            |set: &CpuSet, side: &str| (!set.is_empty()).then(|| format!("{} {side}", cpus(set)));
-        let places = [place(&task.siblings, "beside the set"), place(&task.inside, "in the set")];
-        let places: Vec<String> = places.into_iter().flatten().collect();
-        let what = format!(
-            "{} ({}) used {} of a CPU and may run on {}",
-            excerpt(&task.name),
-            task.id,
-            percent(task.share),
-            places.join(" and ")
-        );
-        page.row("busy task", &what);
-    }
-    page.rest(others.tasks.len(), "busy tasks");
+    page.busy("beside it", others.tasks.iter().filter(|task| !task.siblings.is_empty()));
+    page.busy("in the set", others.tasks.iter().filter(|task| !task.inside.is_empty()));
 }
 
 /// Rows of a name and what follows it.
@@ -148,6 +135,20 @@ impl Page {
         let options =
             textwrap::Options::new(self.width).initial_indent(&first).subsequent_indent(&indent);
         let _ = writeln!(self.text, "{}", textwrap::fill(what, options));
+    }
+
+    /// Busy tasks that may run there.
+    fn busy<'a>(&mut self, label: &str, tasks: impl Iterator<Item = &'a BusyTask>) {
+        let mut names: Vec<String> = tasks
+            .map(|task| format!("{} ({}) {}", excerpt(&task.name), task.id, percent(task.share)))
+            .collect();
+        if names.is_empty() {
+            return;
+        }
+        let more = names.len().saturating_sub(SHOWN);
+        names.truncate(SHOWN);
+        names.extend((more > 0).then(|| format!("{more} more")));
+        self.row(label, &format!("may run, with their use of a CPU: {}", names.join(", ")));
     }
 
     /// How many were left out.

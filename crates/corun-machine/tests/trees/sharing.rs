@@ -251,9 +251,8 @@ fn busy_tasks_count_where_they_may_run_on_the_set_or_its_siblings() {
     NUMA          node 0 (64 GiB): CPU 0, shared with CPUs 1,4-5
     siblings      in 1.00 s the busiest sibling outside, CPU 4, was busy for 50 % of
                   the time
-    busy task     make (12) used 100 % of a CPU and may run on CPU 4 beside the set
-                  and CPU 0 in the set
-    busy task     make (11) used 50 % of a CPU and may run on CPU 4 beside the set
+    beside it     may run, with their use of a CPU: make (12) 100 %, make (11) 50 %
+    in the set    may run, with their use of a CPU: make (12) 100 %
     ");
     let others = sharing.others.unwrap();
     let ids: Vec<u32> = others.tasks.iter().map(|task| task.id).collect();

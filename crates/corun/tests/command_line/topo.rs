@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use corun_machine::probe::Topology;
-use corun_machine::sharing::CpuSharing;
+use corun_machine::sharing::{CpuSharing, Pinning};
+use corun_machine::{Affinity, CpuSet, Machine};
 use corun_record::Record;
 use serde_json::Value;
 
@@ -239,6 +240,77 @@ fn whose_cpus_is_one_question_about_cpus_that_exist() {
     ] {
         assert_eq!(refused(wrong).0, Some(2), "{wrong:?}");
     }
+}
+
+/// A real QEMU whose guest is stopped before its first instruction.
+struct StoppedGuest(std::process::Child);
+
+impl StoppedGuest {
+    /// Two guest cores of two vCPUs; `None`, after recording the skip, where there is no QEMU.
+    fn start() -> Option<Self> {
+        let qemu = std::process::Command::new("qemu-system-x86_64")
+            .args([
+                "-S",
+                "-display",
+                "none",
+                "-nodefaults",
+                "-accel",
+                "tcg,thread=multi",
+                "-m",
+                "32",
+            ])
+            .args(["-smp", "4,sockets=1,cores=2,threads=2", "-name", "guest=a,debug-threads=on"])
+            .stdin(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn();
+        let Ok(qemu) = qemu else {
+            corun_testing::skip("qemu-system", "qemu-system-x86_64 is not installed");
+            return None;
+        };
+        Some(Self(qemu))
+    }
+
+    fn sharing(&self) -> Record<CpuSharing> {
+        let id = self.0.id().to_string();
+        let outcome = Outcome::of(&mut corun(["topo", "--watch=10ms", "--json=-", "--pid", &id]));
+        fitting(&outcome.output)
+    }
+}
+
+impl Drop for StoppedGuest {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_vcpus_of_a_real_qemu_are_found_and_judged_by_their_pinning() {
+    let Some(guest) = StoppedGuest::start() else { return };
+    if several_cpus().is_none() {
+        return;
+    }
+    // Its threads begin one after the other.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let found = loop {
+        let found = guest.sharing().body.guest.expect("QEMU is known by its name");
+        let vcpus: usize = found.cores.iter().map(|core| core.vcpus.len()).sum();
+        if vcpus == 4 {
+            break found;
+        }
+        assert!(std::time::Instant::now() < deadline, "{vcpus} vCPUs have begun: {found:#?}");
+    };
+    assert_eq!((found.threads_a_core, found.cores.len()), (2, 2));
+    assert_eq!(found.pinning, Pinning::NotPinned);
+    let places: Vec<u32> = found.cores[0].vcpus[0].cpus.iter().take(2).collect();
+    for vcpu in found.cores.iter().flat_map(|core| &core.vcpus) {
+        let place = CpuSet::from([places[vcpu.number as usize % 2]]);
+        Affinity::new(&place).apply(vcpu.thread.try_into().expect("a thread")).expect("it is ours");
+    }
+    let machine = Machine::read(Path::new("/")).expect("a machine");
+    let [one, other] = [places[0], places[1]].map(|cpu| machine.core_of(cpu).map(|core| core.id));
+    let expected = if one == other { Pinning::Crowded } else { Pinning::Split };
+    assert_eq!(guest.sharing().body.guest.expect("a guest").pinning, expected);
 }
 
 /// `None`, after recording the skip, where there is one CPU only.

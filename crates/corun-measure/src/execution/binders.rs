@@ -79,7 +79,12 @@ pub(super) struct Binders {
     named: Vec<String>,
     /// Libraries, which may bind.
     linked: Vec<String>,
+    /// The program is a launcher of MPI.
+    launches_ranks: bool,
 }
+
+/// Programs that start the ranks of an MPI program on this machine.
+const LAUNCHERS: [&str; 5] = ["mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"];
 
 impl Binders {
     #[expect(
@@ -98,7 +103,14 @@ impl Binders {
         named.extend(of_script(&text));
         let mut seen = BTreeSet::new();
         named.retain(|binder| seen.insert(binder.clone()));
-        Self { named, linked: libraries(&text) }
+        let name = command.argv.first().and_then(|name| Path::new(name).file_name());
+        let launches_ranks = LAUNCHERS.iter().any(|launcher| name == Some(OsStr::new(launcher)));
+        Self { named, linked: libraries(&text), launches_ranks }
+    }
+
+    /// Whether the command starts the ranks of an MPI program: they work, and it waits for them.
+    pub(super) fn launch_ranks(&self) -> bool {
+        self.launches_ranks
     }
 
     /// What is to be said of a sample: libraries only where a worker was displaced.

@@ -217,12 +217,14 @@ impl Executor for LocalExecutor {
         sample_processes.assemble(&mut watch, &self.interrupt)?;
         if arm.cpus.is_empty() {
             watch.note_sightings(arm.workers as usize);
+        } else if self.binders.launch_ranks() {
+            watch.expect_ranks(&arm.cpus);
         } else if !self.is_kernel() && self.work.mode != Mode::Copies {
             watch.pin_threads(&arm.cpus);
         }
         if !self.is_kernel() {
             watch.note_leftovers();
-            if self.work.mode == Mode::Copies {
+            if self.work.mode == Mode::Copies && !self.binders.launch_ranks() {
                 watch.expect_places(arm.cpus.iter().map(|&cpu| [cpu].into()));
             }
         }
@@ -250,6 +252,7 @@ impl Executor for LocalExecutor {
         let pinning = match arm.cpus.is_empty() {
             true => Pinning::Free,
             false if !displaced.is_empty() => Pinning::SetByProgram,
+            false if self.binders.launch_ranks() => Pinning::SetPinned,
             false => watch.pinning().unwrap_or(Pinning::Pinned),
         };
         let cpu_wait = watch.most_waited();

@@ -14,6 +14,8 @@ use super::threads;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ObservedPlacement {
     place: CpuSet,
+    /// Only what the process starts has the place: the process itself does not work.
+    of_descendants: bool,
     /// CPUs outside the place that something of the process was allowed to use or seen on.
     outside: BTreeSet<u32>,
     /// Whether an affinity was not the one that corun had set.
@@ -24,12 +26,25 @@ pub(crate) struct ObservedPlacement {
 
 impl ObservedPlacement {
     pub(crate) fn new(place: CpuSet) -> Self {
-        Self { place, outside: BTreeSet::new(), is_changed: false, has_moved: false }
+        Self {
+            place,
+            of_descendants: false,
+            outside: BTreeSet::new(),
+            is_changed: false,
+            has_moved: false,
+        }
+    }
+
+    /// The placement of what a process starts, such as the ranks of `mpirun`, which itself looks at the topology from
+    /// every CPU in turn.
+    pub(crate) fn of_descendants(place: CpuSet) -> Self {
+        Self { of_descendants: true, ..Self::new(place) }
     }
 
     /// Samples every thread of a running process and of its descendants.
     pub(crate) fn sample(&mut self, process: libc::pid_t) {
-        for process in threads::descendants_of(process).into_iter().chain([process]) {
+        let own = (!self.of_descendants).then_some(process);
+        for process in threads::descendants_of(process).into_iter().chain(own) {
             for thread in threads::of_process(process) {
                 self.sample_thread(process, thread);
             }
@@ -38,6 +53,9 @@ impl ObservedPlacement {
 
     /// Samples a process that has ended and is not yet collected, and at what it leaves running.
     pub(crate) fn sample_at_end(&mut self, process: libc::pid_t, migrations: Option<u64>) {
+        if self.of_descendants {
+            return;
+        }
         self.sample_thread(process, process);
         if migrations.is_some_and(|moves| moves > 0) {
             self.note_moves();
@@ -46,7 +64,7 @@ impl ObservedPlacement {
 
     /// Takes in that it moved between CPUs, or something that it started; on one CPU nothing does.
     pub(crate) fn note_moves(&mut self) {
-        self.has_moved |= self.place.len() == 1;
+        self.has_moved |= self.place.len() == 1 && !self.of_descendants;
     }
 
     fn sample_thread(&mut self, process: libc::pid_t, thread: libc::pid_t) {

@@ -108,6 +108,12 @@ impl<'a> Watch<'a> {
         self.observed_placement = places.map(ObservedPlacement::new).collect();
     }
 
+    /// What the only process starts has these CPUs together, and the process itself is not looked at.
+    pub(crate) fn expect_ranks(&mut self, cpus: &[u32]) {
+        let place = cpus.iter().copied().collect();
+        self.observed_placement = vec![ObservedPlacement::of_descendants(place)];
+    }
+
     /// The kernel has counted moves of these processes, whatever they started included.
     pub(crate) fn note_moves(&mut self, processes: &BTreeSet<usize>) {
         for process in processes {

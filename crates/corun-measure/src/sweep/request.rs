@@ -80,6 +80,7 @@ impl<'a> ThreadSearch<'a> {
             return Err(LayoutError::NoCpu.into());
         }
         let unknown = unknown(machine, &cores);
+        let has_siblings = cores.iter().any(|core| core.cpus.len() > 1);
         let executor = LocalExecutor::new(resolved.work, cores.clone(), interrupt, None)?;
         let grid = Grid::new(cores);
         Ok(Self {
@@ -88,7 +89,10 @@ impl<'a> ThreadSearch<'a> {
             workload: resolved.description,
             executor,
             sample_time: resolved.sample_time.map(|time| (time, resolved.least_operations)),
-            caveats: initial_state.caveats().into_iter().chain(divided).collect(),
+            caveats: before_a_sweep(&initial_state, has_siblings)
+                .into_iter()
+                .chain(divided)
+                .collect(),
             unknown,
             grid,
             started,
@@ -257,6 +261,12 @@ fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation
     }
     seen.retain(|it| it.estimate.low.is_finite() && it.estimate.high.is_finite());
     seen
+}
+
+/// What limits trust before anything has run. That there are no siblings limits what can be known, not whether it is so.
+fn before_a_sweep(initial_state: &InitialState, has_siblings: bool) -> Vec<Caveat> {
+    let caveats = initial_state.caveats().into_iter();
+    caveats.filter(|caveat| has_siblings || caveat.kind != "doctor-smt").collect()
 }
 
 /// What this machine does not show.

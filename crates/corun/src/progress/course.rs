@@ -69,12 +69,16 @@ impl Course {
         self.limit = Some(limit);
     }
 
-    /// The part that is done, from 0 to 1; less than 1 while the work goes on.
+    /// The part that is done, from 0 to 1; less than 1 while the work goes on. Of work with nothing done and a limit
+    /// it is that of the time allowed.
     pub(super) fn share(&self, now: Duration) -> Option<f64> {
-        let share = match (self.end, self.stage.total) {
-            (Some(end), _) => now.as_secs_f64() / end.as_secs_f64().max(f64::MIN_POSITIVE),
-            (None, Some(total)) if total > 0 => self.done as f64 / total as f64,
-            _ => return None,
+        let of_time = |end: Duration| now.as_secs_f64() / end.as_secs_f64().max(f64::MIN_POSITIVE);
+        let share = match (self.end, self.stage.total, self.limit) {
+            (Some(end), _, _) => of_time(end),
+            (None, Some(total), _) if total > 0 && self.done > 0 => self.done as f64 / total as f64,
+            (None, _, Some(limit)) => of_time(limit),
+            (None, Some(_), None) => 0.0,
+            (None, None, None) => return None,
         };
         Some(share.clamp(0.0, 0.999))
     }
@@ -118,14 +122,19 @@ impl Course {
         Some(format!("{} {unit}{rate}", short(self.done as f64)))
     }
 
-    /// How long all of it takes, once it is known that this is more than a minute; only once.
+    /// How long all of it takes, once it is known that this is more than a minute; only once. Of several pieces with
+    /// a common limit, the limit is said at once.
     pub(super) fn announcement(&mut self, now: Duration) -> Option<String> {
-        let whole = now + self.left(now)?;
+        let (whole, said) = match (self.left(now), self.limit, self.stage.total) {
+            (Some(left), _, _) => (now + left, format!("about {}", about(now + left))),
+            (None, Some(limit), Some(_)) => (limit, format!("{} at most", about(limit))),
+            _ => return None,
+        };
         if self.is_announced || whole <= LONG {
             return None;
         }
         self.is_announced = true;
-        Some(format!("this takes about {}", about(whole)))
+        Some(format!("this takes {said}"))
     }
 }
 
@@ -208,6 +217,7 @@ mod tests {
         course.begin(Stage::new("block 3", "runs", 100), seconds(0));
         course.ends_before(seconds(300));
         assert_eq!(course.text(seconds(60)), "at most 4 min left, block 3");
+        assert_eq!(course.share(seconds(60)), Some(0.2));
         course.reach(1);
         assert_eq!(course.text(seconds(60)), "4 min left, block 3");
         course.ends_at(seconds(120));
@@ -223,6 +233,11 @@ mod tests {
         assert_eq!(course.announcement(seconds(1)), None, "too early for a rate");
         assert_eq!(course.announcement(seconds(4)).as_deref(), Some("this takes about 3 min"));
         assert_eq!(course.announcement(seconds(5)), None);
+        let mut limited = Course::new();
+        limited.ends_before(seconds(180));
+        assert_eq!(limited.announcement(seconds(0)), None, "it may end long before");
+        limited.begin(Stage::new("", "", 7000), seconds(0));
+        assert_eq!(limited.announcement(seconds(0)).as_deref(), Some("this takes 3 min at most"));
         let mut short = Course::new();
         short.begin(Stage::new("simulating", "instructions", 100), seconds(0));
         short.advance(50);

@@ -49,7 +49,7 @@ fn number_of(name: &str) -> Option<u32> {
 fn threads_a_core(arguments: &[&str]) -> u32 {
     let options = arguments.iter().zip(arguments.iter().skip(1));
     let is_smp = |option: &str| option == "-smp" || option == "--smp";
-    let Some((_, smp)) = options.filter(|(option, _)| is_smp(option)).last() else { return 1 };
+    let Some((_, smp)) = options.filter(|(option, _)| is_smp(option)).next_back() else { return 1 };
     let mut values: BTreeMap<&str, u32> = BTreeMap::new();
     for part in smp.split(',') {
         let (key, value) = part.split_once('=').unwrap_or(("cpus", part));

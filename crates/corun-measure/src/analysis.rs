@@ -74,7 +74,7 @@ pub fn analyse(
     let throughput = Series::of_throughput(arms, samples);
     let cpu_share = cpu_use::share(arms, samples, question.mode);
     let load_seen = disturbed.is_seen();
-    let analyst = Analyst { throughput, load_seen, disturbed, arms, question, cpu_share };
+    let analyst = Analyst { throughput, disturbed, load_seen, arms, question, cpu_share };
     let makespan = Series::of_makespan(arms, samples);
     let energy = Series::of_energy_per_operation(arms, samples);
     let least_share = Series::of_least_share(arms, samples);

@@ -195,11 +195,11 @@ impl Stop {
         blocks: u32,
         schedule: &BlockSchedule,
     ) -> Result<ExperimentOutcome, ExecutionError> {
-        let allowed = schedule.max_time;
+        let allowed = whole_milliseconds(schedule.max_time);
         let time_up = |sentence| ended(Vec::new(), blocks, EndReason::TimeUp, sentence);
         let outcome = match self {
             Self::TimeUp => {
-                let time = schedule.share;
+                let time = whole_milliseconds(schedule.share);
                 time_up(format!("the time allowed ({time:?}) was used up after {}", count(blocks)))
             }
             Self::TooShort(LeastExperiment { runs, end }) => time_up(format!(
@@ -208,7 +208,7 @@ impl Stop {
                 rounded(end)
             )),
             Self::Failure(ExecutionError::Timeout { arm, seconds })
-                if seconds >= allowed.as_secs_f64() =>
+                if seconds >= schedule.max_time.as_secs_f64() =>
             {
                 time_up(format!(
                     "one run of {arm} takes longer than the time allowed ({allowed:?})"
@@ -249,6 +249,14 @@ fn count(blocks: u32) -> String {
     match blocks {
         1 => "1 block".to_owned(),
         blocks => format!("{blocks} blocks"),
+    }
+}
+
+/// A time that is left of another, in digits that a reader can use.
+fn whole_milliseconds(time: Duration) -> Duration {
+    match u64::try_from(time.as_millis()) {
+        Ok(milliseconds @ 1..) => Duration::from_millis(milliseconds),
+        _ => time,
     }
 }
 

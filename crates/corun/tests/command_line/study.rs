@@ -33,7 +33,7 @@ fn every_study_is_listed_and_described() {
 fn a_study_is_run_to_its_end() {
     let scratch = Scratch::new();
     let [csv, markdown] = ["study.csv", "study.md"].map(|name| scratch.file(name));
-    let mut command = corun(["study", "run", "smt-test-2020", "--max-time=2s", "--json=-"]);
+    let mut command = corun(["study", "run", "smt-test-2020", "--max-time=8s", "--json=-"]);
     let outcome = Outcome::of(command.arg("--csv").arg(csv).arg("--markdown").arg(markdown));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let json: Value = serde_json::from_str(&outcome.output).unwrap();
@@ -71,7 +71,7 @@ fn a_program_is_sized_to_the_budget_unless_the_study_says_how_much() {
     let sized = |text: &str| {
         let file = scratch.file("ht-aware-scheduler-2002.toml");
         std::fs::write(&file, text).unwrap();
-        let mut command = corun(["study", "run", "--max-time=1s", "--json=-"]);
+        let mut command = corun(["study", "run", "--max-time=3s", "--json=-"]);
         let outcome = Outcome::of(command.arg(&file));
         let result = StudyResult::from_json(&outcome.output).unwrap();
         let workload = result.runs[0].workload.clone();

@@ -17,7 +17,7 @@ pub enum Exit {
     NotPossible = 3,
     /// This machine could do it, this user may not.
     NotPermitted = 4,
-    /// Interrupted; what was finished has been kept.
+    /// Ended early, by the user or by a limit on time that left no answer; what was finished has been kept.
     Interrupted = 5,
 }
 

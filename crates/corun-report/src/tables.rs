@@ -26,47 +26,44 @@ impl Table {
     }
 }
 
+/// How an observation is written in a column.
+type Form<'a> = &'a dyn Fn(&Observation) -> String;
+
 /// The arms: where they ran, how long they took, what they did per second.
 pub(crate) fn arms(run: &Run) -> Table {
     let scale = RateScale::of(run);
-    let has_energy = run.observations.iter().any(|it| it.metric == Metric::EnergyPerOperation);
-    let rows = run
-        .arms
-        .iter()
-        .filter(|arm| arm.twin_of.is_none())
-        .map(|arm| {
-            let of = |metric| run.observation(metric, &arm.id);
-            let text =
-                |metric, form: &dyn Fn(&Observation) -> String| of(metric).map_or_else(none, form);
-            let mut row = vec![
-                arm.id.clone(),
-                arm.workers.to_string(),
-                cpus(run, arm),
-                text(Metric::Makespan, &|seen| {
-                    with_half_width(seconds(seen.estimate.value), &seen.estimate)
-                }),
-                text(Metric::Throughput, &|seen| scale.show(seen.estimate.value)),
-                text(Metric::RelativeThroughput, &|seen| ratio(&seen.estimate)),
-            ];
-            if has_energy {
-                row.push(text(Metric::EnergyPerOperation, &|seen| {
-                    with_half_width(joules(seen.estimate.value), &seen.estimate)
-                }));
-            }
-            row.push(text(Metric::NoiseFloor, &|seen| difference(seen.estimate.value)));
-            row
-        })
-        .collect();
-    let mut header = vec!["arm", "workers", "CPUs", "time", &scale.unit, "to spread"];
-    if has_energy {
-        header.push(if run.workload.operation == "runs" {
-            "energy per run"
-        } else {
-            "energy per operation"
-        });
-    }
-    header.push("noise floor");
-    Table { header: header.into_iter().map(str::to_owned).collect(), rows }
+    let energy = match run.workload.operation.as_str() {
+        "runs" => "energy per run",
+        _ => "energy per operation",
+    };
+    let columns: [(&str, Metric, Form); 5] = [
+        ("time", Metric::Makespan, &|seen| {
+            with_half_width(seconds(seen.estimate.value), &seen.estimate)
+        }),
+        (&scale.unit, Metric::Throughput, &|seen| scale.show(seen.estimate.value)),
+        ("to spread", Metric::RelativeThroughput, &|seen| ratio(&seen.estimate)),
+        (energy, Metric::EnergyPerOperation, &|seen| {
+            with_half_width(joules(seen.estimate.value), &seen.estimate)
+        }),
+        ("noise floor", Metric::NoiseFloor, &|seen| difference(seen.estimate.value)),
+    ];
+    // Not every experiment has `spread`, and not every machine counts energy.
+    let is_shown = |(_, metric, _): &&(&str, Metric, Form)| {
+        !matches!(metric, Metric::RelativeThroughput | Metric::EnergyPerOperation)
+            || run.observations.iter().any(|seen| seen.metric == *metric)
+    };
+    let columns: Vec<_> = columns.iter().filter(is_shown).collect();
+    let row = |arm: &Arm| {
+        let cell = |(_, metric, form): &&(&str, Metric, Form)| {
+            run.observation(*metric, &arm.id).map_or_else(none, form)
+        };
+        let place = [arm.id.clone(), arm.workers.to_string(), cpus(run, arm)];
+        place.into_iter().chain(columns.iter().map(cell)).collect()
+    };
+    let names = ["arm", "workers", "CPUs"].into_iter().chain(columns.iter().map(|it| it.0));
+    let header = names.map(str::to_owned).collect();
+    let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
+    Table { header, rows: arms.map(row).collect() }
 }
 
 /// One prefix for all rates of a table, so that they can be compared at a glance.

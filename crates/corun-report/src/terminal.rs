@@ -117,16 +117,14 @@ mod tests {
         workload chase (a process for each worker)
         Made up, 4 cores, 8 logical CPUs, SMT width 2
 
-         arm      workers   CPUs   time      M loads/s   to spread   energy      noise
-                                                                     per         floor
-                                                                     operation
+         arm      workers   CPUs   time           M loads/s   energy per    noise floor
+                                                              operation
         ════════════════════════════════════════════════════════════════════════════════
-         spread   2         any    200 ms    20.0        -           3.10 nJ     1.2 %
-                                   ± 1.0 %                           ± 2.0 %
-         full     4         any    400 ms,   24.0        -           -           too
-                                   too few                                       few
-                                   blocks                                        blocks
-                                   to say                                        to say
+         spread   2         any    200 ms         20.0        3.10 nJ       1.2 %
+                                   ± 1.0 %                    ± 2.0 %
+         full     4         any    400 ms, too    24.0        -             too few
+                                   few blocks                               blocks to
+                                   to say                                   say
 
          metric      arms            value   interval       verdict
         ════════════════════════════════════════════════════════════

@@ -3,20 +3,25 @@
 //! Workers on one host CPU take turns, so as many are of use as there are host CPUs below the candidate's
 //! guest CPUs; of equal numbers the fewest are the answer.
 
+use std::time::Duration;
+
 use corun_guest_tests::{Finding, Guest, Host, Scenario, Shape};
 use corun_record::{Document, Record, ThreadSweep, ThreadVerdict};
 
-/// Sweeps of one boot.
-const SWEEPS: usize = 4;
+/// Sweeps of one boot; `CORUN_SWEEPS` asks for more.
+fn sweeps() -> usize {
+    std::env::var("CORUN_SWEEPS").ok().and_then(|text| text.parse().ok()).unwrap_or(2)
+}
 
 /// As the scenario of the yields: as a user who may not open performance events.
 fn scenario() -> Scenario {
     Scenario::new(format!(
         "echo 3 >/proc/sys/kernel/perf_event_paranoid
-         for sweep in $(seq {SWEEPS}); do
+         for sweep in $(seq {}); do
            su nobody -c \"corun threads --workload fib --param granularity=128 --sample-time 100ms \\
-             --practical 15% --max-time 25s --quiet --json /results/sweep$sweep\"
-         done"
+             --practical 15% --max-time 15s --quiet --json /results/sweep$sweep\"
+         done",
+        sweeps()
     ))
 }
 
@@ -27,9 +32,10 @@ fn assert_best(shape: Shape, pins: &[usize], is_best: impl Fn(&str) -> bool) {
     if host.cores() < 2 {
         return corun_testing::skip("guest", "siblings with a core each need two host cores");
     }
-    let guest = Guest::new(shape).pins(pins);
+    let guest =
+        Guest::new(shape).pins(pins).deadline(Duration::from_secs(60 + 40 * sweeps() as u64));
     guest.assert_truth(host, &scenario(), |outcome, _| {
-        Finding::all((1..=SWEEPS).map(|sweep| {
+        Finding::all((1..=sweeps()).map(|sweep| {
             let text = outcome.text(&format!("sweep{sweep}"));
             let sweep = Record::<ThreadSweep>::from_json(&text).unwrap();
             let answer = sweep.body.answer.as_ref().expect("a finished block");

@@ -36,7 +36,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "A program with OpenMP",
                 "corun threads --env OMP_NUM_THREADS={workers} ./solver",
             ),
-            example("How many copies at once", "corun threads --copies ./job input.dat"),
+            example("How many copies at once", "corun threads ./job input.dat"),
             example("MPI", "corun threads -- mpirun -np {workers} --bind-to none ./solver"),
             example(
                 "What a build needs before each run",

@@ -104,7 +104,11 @@ fn blanked(text: &str) -> String {
 }
 
 /// New names for the parts of the paths of control groups.
-struct Groups(BTreeMap<String, String>);
+struct Groups {
+    names: BTreeMap<String, String>,
+    /// Where groups are shown, the longest path first.
+    points: Vec<String>,
+}
 
 impl Groups {
     fn find(capture: &Capture) -> Self {
@@ -118,14 +122,21 @@ impl Groups {
                 names.insert(part.to_owned(), format!("group-{}", names.len() + 1));
             }
         }
-        Self(names)
+        let points = text("proc/self/mountinfo").lines().filter_map(|line| line.split(' ').nth(4));
+        let tables = ["proc/self/mounts", "proc/mounts"];
+        let listed = tables.iter().flat_map(|table| text(table).lines());
+        let points = points.chain(listed.filter_map(|line| line.split(' ').nth(1)));
+        let mut points: Vec<String> =
+            points.map(|point| format!("{}/", point.trim_matches('/'))).collect();
+        points.sort_by_key(|point| std::cmp::Reverse(point.len()));
+        Self { names, points }
     }
 
     /// The text with every part renamed, parts being what stands between these characters.
     fn renamed(&self, text: &str, between: &[char]) -> String {
         let part = |piece: &str| {
             let name = piece.trim_end_matches(between);
-            match self.0.get(name) {
+            match self.names.get(name) {
                 Some(new) => format!("{new}{}", &piece[name.len()..]),
                 None => piece.to_owned(),
             }
@@ -146,11 +157,12 @@ impl Groups {
         text.lines().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// The path of a file; those of the hardware have no groups in them.
+    /// The path of a file, in which names of groups stand below the mount points alone.
     fn in_path(&self, path: &str) -> String {
-        match path.starts_with("sys/devices/") || path.starts_with("proc/") {
-            true => path.to_owned(),
-            false => self.renamed(path, &['/']),
+        let below = |point: &String| Some((point.clone(), path.strip_prefix(point.as_str())?));
+        match self.points.iter().find_map(below) {
+            Some((point, rest)) => point + &self.renamed(rest, &['/']),
+            None => path.to_owned(),
         }
     }
 }
@@ -168,6 +180,32 @@ mod tests {
         for kept in ["ffffffff,ffffffff,00000000", "00:1f.2 8086", "0x00000000410fd871"] {
             assert_eq!(blanked(kept), kept);
         }
+    }
+
+    #[test]
+    fn groups_are_renamed_below_their_mount_points_alone() {
+        let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let files = BTreeMap::from([
+            text("proc/self/cgroup", "4:cpu:/kernel/cpu"),
+            text(
+                "proc/self/mountinfo",
+                "34 31 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu",
+            ),
+            text("sys/fs/cgroup/cpu/kernel/cpu/cpu.cfs_quota_us", "-1"),
+            text("sys/kernel/mm/transparent_hugepage/enabled", "always"),
+        ]);
+        let anonymous = of(Capture { files, ..Capture::default() });
+        let paths: Vec<&str> = anonymous.files().map(|(path, _)| path).collect();
+        assert_eq!(
+            paths,
+            [
+                "proc/self/cgroup",
+                "proc/self/mountinfo",
+                "sys/fs/cgroup/cpu/group-1/group-2/cpu.cfs_quota_us",
+                "sys/kernel/mm/transparent_hugepage/enabled",
+            ]
+        );
+        assert_eq!(anonymous.files["proc/self/cgroup"], "4:cpu:/group-1/group-2");
     }
 
     #[test]

@@ -47,9 +47,9 @@ fn number_of(name: &str) -> Option<u32> {
 /// The siblings that a core of the guest has: the last `-smp` counts. What is left out of it is computed, and threads
 /// only from all of the rest.
 fn threads_a_core(arguments: &[&str]) -> u32 {
-    let options = arguments.iter().zip(arguments.iter().skip(1));
+    let mut options = arguments.iter().zip(arguments.iter().skip(1));
     let is_smp = |option: &str| option == "-smp" || option == "--smp";
-    let Some((_, smp)) = options.filter(|(option, _)| is_smp(option)).next_back() else { return 1 };
+    let Some((_, smp)) = options.rfind(|(option, _)| is_smp(option)) else { return 1 };
     let mut values: BTreeMap<&str, u32> = BTreeMap::new();
     for part in smp.split(',') {
         let (key, value) = part.split_once('=').unwrap_or(("cpus", part));

@@ -46,7 +46,7 @@ fn a_mask_and_the_cpuset_it_was_cut_down_to_are_told_apart() {
     let of_cpuset = format!(
         "The cpuset of the control group allows 4 of 8 CPUs: 0-3 (/{GROUP}/cpuset.cpus.effective)."
     );
-    assert_eq!(sentences(&cpuset("0-3")), [of_cpuset.clone()]);
+    assert_eq!(sentences(&cpuset("0-3")), std::slice::from_ref(&of_cpuset));
     assert_eq!(
         sentences(&cpuset("2")),
         [of_cpuset, "The affinity mask of this process allows 1 of 8 CPUs: 2.".to_owned()]

@@ -98,7 +98,7 @@ fn what_cannot_be_asked_is_refused() {
         &["--pinned-to=3-1"][..],
         &["--max-time=0s"],
         &["--max-time=60"],
-        &["--list", "--json=-"],
+        &["--list", "--csv=list.csv"],
         &["nice"],
     ] {
         assert!(reported(arguments).starts_with("exit 2\n"), "{arguments:?}");

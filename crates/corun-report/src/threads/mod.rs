@@ -115,11 +115,10 @@ fn answer(sweep: &Record<ThreadSweep>) -> String {
 
 /// The columns after the bars.
 fn headings(sweep: &ThreadSweep) -> Vec<&'static str> {
-    let mut headings = vec![score_name(sweep.goal), "time"];
     let has = |metric| sweep.observations.iter().any(|seen| seen.metric == metric);
-    if has(Metric::Latency) {
-        headings.push("p99");
-    }
+    // How long a load generator ran says nothing of the service.
+    let time = if has(Metric::Latency) { "p99" } else { "time" };
+    let mut headings = vec![score_name(sweep.goal), time];
     if has(Metric::EnergyPerOperation) {
         headings.push("energy");
     }
@@ -179,7 +178,7 @@ fn label(candidate: &Candidate) -> String {
 
 fn standing(candidate: &Candidate) -> String {
     match candidate.standing {
-        Standing::Chosen => "use this",
+        Standing::Chosen => "use",
         Standing::Equal => "equal",
         Standing::Worse => "worse",
         Standing::Undecided => "open",

@@ -65,10 +65,10 @@ fn redis_is_asked_by_redis_benchmark() {
         "redis-server --port {port} --bind 127.0.0.1 --save '' --dir '{}' --io-threads {{workers}}",
         folder.path().display()
     );
-    let load = format!("redis-benchmark -p {port} -n 2000 -c 4 -t get");
+    let load = format!("redis-benchmark -p {port} -n 40000 -c 4 -t get");
     let run = measured(&serve, &load, &port.to_string(), &[]);
     assert_eq!((kind(&run), run.workload.operation.as_str()), ("requests", "requests"));
-    assert!(run.samples.iter().all(|it| it.latencies["requests"].count == Some(2000)));
+    assert!(run.samples.iter().all(|it| it.latencies["requests"].count == Some(40_000)));
     let two_tests = format!("redis-benchmark -p {port} -n 100 -c 1 -t get,set");
     let mut command = measure("spread", 2);
     command.args(["--serve", &serve, "--load", &two_tests, "--ready", &port.to_string()]);
@@ -102,8 +102,8 @@ fn nginx_is_asked_by_wrk_and_ab() {
         assert_eq!(kind(&run), "requests");
     }
     if programs("ab", ["ab"]).is_some() {
-        let run = measured(&serve, &format!("ab -q -n 500 -c 2 {url}/"), &ready, &[]);
-        assert!(run.samples.iter().all(|it| it.latencies["requests"].count == Some(500)));
+        let run = measured(&serve, &format!("ab -q -n 8000 -c 2 {url}/"), &ready, &[]);
+        assert!(run.samples.iter().all(|it| it.latencies["requests"].count == Some(8000)));
         let wrong = format!("ab -q -n 10 -c 1 {url}/missing");
         let mut command = measure("spread", 2);
         command.args(["--serve", &serve, "--load", &wrong, "--ready", &ready]);

@@ -57,6 +57,9 @@ pub trait Executor {
     /// If a worker fails, cannot be placed, or the user interrupts.
     fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError>;
 
+    /// From now on ends a run that takes longer than this, unless it is to end earlier anyway.
+    fn limit_runs(&mut self, _longest: Duration) {}
+
     /// Time since the executor was made.
     fn elapsed(&self) -> Duration;
 }

@@ -110,12 +110,6 @@ impl LocalExecutor {
         }
     }
 
-    /// Ends a run that takes longer than this, unless it is to end earlier anyway.
-    pub fn limit_runs(&mut self, longest: Duration) {
-        let timeout = self.work.timeout.map_or(longest, |timeout| timeout.min(longest));
-        self.work.timeout = Some(timeout);
-    }
-
     /// Brings SMT back as it was found.
     ///
     /// # Errors
@@ -283,6 +277,11 @@ impl Executor for LocalExecutor {
             workers: account.workers,
             evidence,
         })
+    }
+
+    fn limit_runs(&mut self, longest: Duration) {
+        let timeout = self.work.timeout.map_or(longest, |timeout| timeout.min(longest));
+        self.work.timeout = Some(timeout);
     }
 
     fn elapsed(&self) -> Duration {

@@ -223,6 +223,7 @@ fn how(arm: &Arm, grid: &Grid) -> String {
         Placement::Spread(_) => format!("one on each of {cores}"),
         Placement::Full(_) => "one on each logical CPU".to_owned(),
         Placement::Packed(_) => format!("on all siblings of {cores}"),
-        _ => format!("on each core and {} siblings", arm.workers - arm.cores),
+        _ if arm.cores == 1 => format!("on {} siblings of a core", arm.workers),
+        _ => format!("one on each core, {} more on siblings", arm.workers - arm.cores),
     }
 }

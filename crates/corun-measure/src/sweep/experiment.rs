@@ -24,6 +24,10 @@ use crate::foreign_load;
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Points are added while so many more blocks fit into the time.
 const MIN_BLOCKS_LEFT: u32 = 4;
+/// A candidate that takes so many times as long as another one is ended: it is not the answer.
+const TOO_SLOW: u32 = 20;
+/// But not before this, in which an interruption of the machine may fall.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
 /// A worker that waits for its CPU gets a twentieth of it at least.
 const MAX_WAITED: f64 = 0.95;
 /// A program that uses less of its CPUs than this leaves them idle.
@@ -100,6 +104,7 @@ pub fn run_sweep(
     executor: &mut dyn Executor,
     observer: &mut dyn SweepObserver,
 ) -> Result<SweepOutcome, ExecutionError> {
+    executor.limit_runs(schedule.max_time);
     let leaves_cpus_idle = warm_up(grid, schedule, executor, observer)?;
     let rules = Rules {
         shared: SharedLevel { confidence: CONFIDENCE, analyses: ANALYSES.len() as u32 },
@@ -258,6 +263,7 @@ impl Sweep<'_> {
                 Err(error) => return Err(error),
             };
             self.durations.insert(index, executor.elapsed().saturating_sub(since));
+            executor.limit_runs((outcome.makespan * TOO_SLOW).max(SHORTEST_LIMIT));
             if let Some(why) = displacement(&outcome) {
                 self.search.fail(index);
                 self.failures.insert(index, why);

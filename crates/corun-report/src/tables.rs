@@ -76,6 +76,11 @@ impl RateScale {
     pub(crate) fn of(run: &Run) -> Self {
         let rates = run.observations.iter().filter(|seen| seen.metric == Metric::Throughput);
         let largest = rates.map(|seen| seen.estimate.value).fold(0.0, f64::max);
+        Self::up_to(largest, &run.workload.operation)
+    }
+
+    /// The prefix for rates up to this one, of operations of this name.
+    pub(crate) fn up_to(largest: f64, operation: &str) -> Self {
         let (factor, prefix) = match largest {
             size if size >= 1e9 => (1e-9, "G"),
             size if size >= 1e6 => (1e-6, "M"),
@@ -83,7 +88,7 @@ impl RateScale {
             _ => (1.0, ""),
         };
         let space = if prefix.is_empty() { "" } else { NO_BREAK };
-        Self { factor, unit: format!("{prefix}{space}{}/s", run.workload.operation) }
+        Self { factor, unit: format!("{prefix}{space}{operation}/s") }
     }
 
     pub(crate) fn show(&self, rate: f64) -> String {

@@ -37,7 +37,7 @@ fn assert_best(shape: Shape, pins: &[usize], is_best: impl Fn(&str) -> bool) {
     guest.assert_truth(host, &scenario(), |outcome, _| {
         Finding::all((1..=sweeps()).map(|sweep| {
             let text = outcome.text(&format!("sweep{sweep}"));
-            let sweep = Record::<ThreadSweep>::from_json(&text).unwrap();
+            let sweep = Record::<ThreadSweep>::from_json(text).unwrap();
             let answer = sweep.body.answer.as_ref().expect("a finished block");
             eprintln!("{}: {}", answer.arm, answer.sentence);
             let picked = is_best(&answer.arm);

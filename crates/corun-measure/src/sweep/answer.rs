@@ -160,7 +160,7 @@ impl<'a> Story<'a> {
             self.of(Standing::Undecided).map(|tried| place(&tried.arm, self.grid)).collect();
         let others = match open.as_slice() {
             [] => "the others".to_owned(),
-            [few @ ..] if few.len() <= MAX_NAMED => few.join(", "),
+            few if few.len() <= MAX_NAMED => few.join(", "),
             many => format!("{} other candidates", many.len()),
         };
         let bound = match self.conclusion.regret.map(f64::exp_m1) {

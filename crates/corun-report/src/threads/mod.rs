@@ -11,8 +11,10 @@ use corun_record::{
 pub use picture::threads_to_svg;
 
 use crate::bars::{Bar, bars};
-use crate::figures::{joules, seconds, three_digits};
+use crate::figures::{joules, seconds};
+use crate::grid::NO_BREAK;
 use crate::prose::{self, plural};
+use crate::tables::RateScale;
 use crate::terminal::{section, wrap};
 
 /// An interval that reaches so many times its value says nothing.
@@ -196,8 +198,9 @@ fn legend(sweep: &ThreadSweep) -> Vec<String> {
     };
     let rate = sweep.chosen().and_then(|it| sweep.observation(Metric::Throughput, &it.arm.id));
     let rate = rate.map_or_else(String::new, |seen| {
-        let unit = &sweep.workload.operation;
-        format!(" The chosen one does {} {unit}/s.", three_digits(seen.estimate.value))
+        let scale = RateScale::up_to(seen.estimate.value, &sweep.workload.operation);
+        let unit = scale.unit.replace(NO_BREAK, " ");
+        format!(" The chosen one does {} {unit}.", scale.show(seen.estimate.value))
     });
     let mut lines = vec![format!(
         "Bars: {amount}, beside the chosen one; shaded: its interval, {} % for all together.{rate}",

@@ -1,6 +1,6 @@
 //! From samples to observations, verdicts and caveats; repeatable from a stored run.
 
-mod cpu_use;
+pub(crate) mod cpu_use;
 mod details;
 pub(crate) mod service;
 

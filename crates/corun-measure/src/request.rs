@@ -18,6 +18,9 @@ use crate::execution::{Command, KernelTask, ServiceError, Task, Work, names_work
 use crate::experiment::FEWEST_CYCLES;
 pub use service::ServiceRequest;
 
+/// The operation of a program that says its throughput itself.
+pub(crate) const REPORTED: &str = "reported";
+
 /// What is wanted.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -242,7 +245,7 @@ impl Request {
             command: argv,
             parameters: Default::default(),
             mode,
-            operation: if command.throughput.is_some() { "reported" } else { "runs" }.to_owned(),
+            operation: if command.throughput.is_some() { REPORTED } else { "runs" }.to_owned(),
             operations: 1.0,
             steady: self.steady,
             load: None,

@@ -46,7 +46,7 @@ pub(crate) fn share(share: f64) -> String {
     percent(share.min(1.0))
 }
 
-fn is_sensible(estimate: &Estimate) -> bool {
+pub(crate) fn is_sensible(estimate: &Estimate) -> bool {
     says_something(estimate.value, estimate.low, estimate.high)
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn work(workload: &Workload) -> String {
 }
 
 /// What asked a service, and from where.
-fn load(load: &ServiceLoad) -> String {
+pub(crate) fn load(load: &ServiceLoad) -> String {
     let command = on_one_line(&shell_words::join(&load.command));
     match load.cpus.is_empty() {
         true => format!("load: {command} (on the server's CPUs)"),

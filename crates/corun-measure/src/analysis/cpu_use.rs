@@ -16,7 +16,7 @@ const LEAST_GOT: f64 = 0.05;
 /// The share of its time for which a worker uses a CPU, or all threads of one program together: the median of the
 /// samples of the arm with the fewest workers that have a CPU each. Time in which it was ready and waited for its CPU is not
 /// counted, for then other programs decide. `None` where runs are too short to say.
-pub(super) fn share(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<f64> {
+pub(crate) fn share(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<f64> {
     let alone = arms.iter().filter(|arm| has_cpus_of_its_own(arm)).min_by_key(|arm| arm.workers)?;
     let at_once = match mode {
         Mode::Copies => f64::from(alone.workers),
@@ -43,12 +43,12 @@ fn has_cpus_of_its_own(arm: &Arm) -> bool {
 }
 
 /// Whether so little of its time says that placements do not decide.
-pub(super) fn hardly_uses_a_cpu(share: f64) -> bool {
+pub(crate) fn hardly_uses_a_cpu(share: f64) -> bool {
     share < HARDLY
 }
 
 /// Why nothing is said about placements.
-pub(super) fn sentence(share: f64) -> String {
+pub(crate) fn sentence(share: f64) -> String {
     format!(
         "The program waits: it uses a CPU for {} of its time, so placements do not decide how fast it is. A service is better measured under load (--serve, --load).",
         percent(share)
@@ -56,7 +56,7 @@ pub(super) fn sentence(share: f64) -> String {
 }
 
 /// That the program waits for a part of its time.
-pub(super) fn caveat(share: f64) -> Option<Caveat> {
+pub(crate) fn caveat(share: f64) -> Option<Caveat> {
     (share < ALWAYS).then(|| {
         Caveat::new(
             "waits",

@@ -282,6 +282,9 @@ impl Executor for LocalExecutor {
     fn limit_runs(&mut self, longest: Duration) {
         let timeout = self.work.timeout.map_or(longest, |timeout| timeout.min(longest));
         self.work.timeout = Some(timeout);
+        if let Some(preparation) = &mut self.preparation {
+            preparation.limit(longest);
+        }
     }
 
     fn elapsed(&self) -> Duration {

@@ -1,5 +1,7 @@
 //! A command before each sample, outside the timing: it makes what the program consumes, or empties a cache.
 
+use std::time::Duration;
+
 use corun_record::{Arm, Mode, Placement};
 
 use super::error::ExecutionError;
@@ -34,6 +36,11 @@ impl Preparation {
         };
         let interrupt = interrupt.again().map_err(listening)?;
         Ok(Self(Box::new(LocalExecutor::new(own, cores, interrupt, None)?)))
+    }
+
+    /// From now on ends a run that takes longer than this.
+    pub(super) fn limit(&mut self, longest: Duration) {
+        self.0.limit_runs(longest);
     }
 
     /// Runs the command before a sample of `arm`, whose workers it is told.

@@ -48,6 +48,15 @@ pub enum LayoutError {
     },
 }
 
+impl LayoutError {
+    /// That no core is of this type, where those are of these.
+    pub(crate) fn unknown_core_type(wanted: &str, known: &[Option<String>]) -> Self {
+        let known: Vec<_> =
+            known.iter().map(|known| known.as_deref().unwrap_or("(only one)")).collect();
+        Self::UnknownCoreType { wanted: wanted.to_owned(), known: known.join(", ") }
+    }
+}
+
 fn count(number: u32, one: &str) -> String {
     match number {
         1 => format!("1 {one}"),

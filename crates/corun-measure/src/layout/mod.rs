@@ -61,12 +61,7 @@ impl Layout {
         if let Some(wanted) = &request.core_type {
             chosen_types.retain(|core_type| core_type.as_ref() == Some(wanted));
             if chosen_types.is_empty() {
-                let known: Vec<_> =
-                    types.iter().map(|known| known.as_deref().unwrap_or("(only one)")).collect();
-                return Err(LayoutError::UnknownCoreType {
-                    wanted: wanted.clone(),
-                    known: known.join(", "),
-                });
+                return Err(LayoutError::unknown_core_type(wanted, &types));
             }
         }
         let mut layout =

@@ -30,6 +30,8 @@ pub struct Surroundings {
     pub kubernetes: bool,
     /// The program uses OpenMP.
     pub openmp: bool,
+    /// Variables that the program was given, `{workers}` not yet replaced.
+    pub variables: Vec<(String, String)>,
 }
 
 /// Programs whose presence says that a line is of use.
@@ -47,6 +49,7 @@ impl Surroundings {
     pub fn observe(
         machine: &Machine,
         environment: &[(OsString, OsString)],
+        variables: &[(String, String)],
         work: &WorkRequest,
     ) -> Self {
         let of = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);
@@ -72,6 +75,7 @@ impl Surroundings {
             openmp: of(OPENMP_VARIABLE).is_some()
                 || argv.iter().any(mentions)
                 || program.is_some_and(|path| links_openmp(&path)),
+            variables: variables.to_vec(),
         }
     }
 }
@@ -90,7 +94,7 @@ pub(crate) fn lines(
     workload: &Workload,
     surroundings: &Surroundings,
 ) -> Vec<Advice> {
-    let plan = Plan::new(arm, grid, workload);
+    let plan = Plan::new(arm, grid, workload, &surroundings.variables);
     let has = |name: &str| surroundings.programs.contains(name);
     let one = |tool: &str, line: Option<String>, fits: bool| {
         line.map(|line| Advice { tool: tool.to_owned(), line, fits })
@@ -117,13 +121,22 @@ struct Plan<'a> {
     mode: Mode,
     /// The command with its number of workers.
     argv: Vec<String>,
+    /// Its variables with that number, as a shell takes them before a command.
+    variables: Vec<(String, String)>,
     is_java: bool,
     is_mpi: bool,
 }
 
 impl<'a> Plan<'a> {
-    fn new(arm: &'a Arm, grid: &'a Grid, workload: &Workload) -> Self {
+    fn new(
+        arm: &'a Arm,
+        grid: &'a Grid,
+        workload: &Workload,
+        variables: &[(String, String)],
+    ) -> Self {
         let workers = arm.workers.to_string();
+        let told =
+            |(name, value): &(String, String)| (name.clone(), value.replace(WORKERS, &workers));
         let argv: Vec<String> =
             workload.command.iter().map(|text| text.replace(WORKERS, &workers)).collect();
         let program = argv.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
@@ -133,6 +146,7 @@ impl<'a> Plan<'a> {
             arm,
             grid,
             mode: workload.mode,
+            variables: variables.iter().map(told).collect(),
             argv,
         }
     }
@@ -154,8 +168,15 @@ impl<'a> Plan<'a> {
         (!self.argv.is_empty()).then(|| shell_words::join(&self.argv))
     }
 
+    /// The assignments that stand before a command, those of OpenMP left out where the line has its own.
+    fn assignments(&self, has_openmp: bool) -> String {
+        let is_meant = |name: &str| !(has_openmp && name.starts_with("OMP_"));
+        let meant = self.variables.iter().filter(|(name, _)| is_meant(name));
+        meant.map(|(name, value)| format!("{name}={} ", shell_words::quote(value))).collect()
+    }
+
     fn shell(&self) -> Option<String> {
-        let command = self.command()?;
+        let command = format!("{}{}", self.assignments(false), self.command()?);
         match (self.mode, self.is_pinned()) {
             (_, true) => None,
             (Mode::Copies, false) if self.arm.workers > 1 => {
@@ -167,43 +188,54 @@ impl<'a> Plan<'a> {
 
     fn taskset(&self) -> Option<String> {
         let command = self.command().filter(|_| self.is_pinned())?;
+        let variables = self.assignments(false);
         Some(match self.mode {
             Mode::Copies if self.arm.workers > 1 => {
                 let cpus: Vec<String> = self.arm.cpus.iter().map(u32::to_string).collect();
-                format!("for cpu in {}; do taskset -c $cpu {command} & done; wait", cpus.join(" "))
+                let cpus = cpus.join(" ");
+                format!("for cpu in {cpus}; do {variables}taskset -c $cpu {command} & done; wait")
             }
-            _ => format!("taskset -c {} {command}", self.cpus()),
+            _ => format!("{variables}taskset -c {} {command}", self.cpus()),
         })
     }
 
     fn numactl(&self) -> Option<String> {
-        let command = self.command().filter(|_| self.is_pinned())?;
-        (self.mode != Mode::Copies)
-            .then(|| format!("numactl --physcpubind={} {command}", self.cpus()))
+        let command = self.command().filter(|_| self.is_pinned() && self.mode != Mode::Copies)?;
+        let variables = self.assignments(false);
+        Some(format!("{variables}numactl --physcpubind={} {command}", self.cpus()))
     }
 
+    /// Places are whole cores where all of them are used, and else the logical CPUs themselves.
     fn openmp(&self) -> Option<String> {
-        let command = self.command().filter(|_| self.mode != Mode::Copies)?;
+        let is_one_process = self.mode != Mode::Copies && !self.is_mpi;
+        let command = self.command().filter(|_| is_one_process)?;
+        let variables = self.assignments(true);
         let workers = self.arm.workers;
-        let (places, bind) = match self.arm.placement {
-            Placement::Free(_) => return Some(format!("OMP_NUM_THREADS={workers} {command}")),
-            Placement::Spread(_) => ("cores", "spread"),
-            Placement::Packed(_) => ("threads", "close"),
-            _ => ("threads", "spread"),
+        let place = match self.arm.placement {
+            Placement::Free(_) => String::new(),
+            Placement::Spread(_) if self.arm.cores == self.grid.cores() => {
+                "OMP_PLACES=cores OMP_PROC_BIND=spread ".to_owned()
+            }
+            Placement::Full(_) => "OMP_PLACES=threads OMP_PROC_BIND=close ".to_owned(),
+            _ => {
+                let places: Vec<String> =
+                    self.arm.cpus.iter().map(|cpu| format!("{{{cpu}}}")).collect();
+                format!("OMP_PLACES='{}' OMP_PROC_BIND=close ", places.join(","))
+            }
         };
-        Some(format!(
-            "OMP_NUM_THREADS={workers} OMP_PLACES={places} OMP_PROC_BIND={bind} {command}"
-        ))
+        Some(format!("{variables}OMP_NUM_THREADS={workers} {place}{command}"))
     }
 
     fn jvm(&self) -> Option<String> {
+        let is_meant = self.is_java && self.mode != Mode::Copies;
+        let (program, rest) = self.argv.split_first().filter(|_| is_meant)?;
         let option = format!("-XX:ActiveProcessorCount={}", self.arm.workers);
-        let (program, rest) = self.argv.split_first().filter(|_| self.is_java)?;
         let argv = [std::slice::from_ref(program), &[option], rest].concat();
         let command = shell_words::join(argv);
+        let variables = self.assignments(false);
         match self.is_pinned() {
-            true => Some(format!("taskset -c {} {command}", self.cpus())),
-            false => Some(command),
+            true => Some(format!("{variables}taskset -c {} {command}", self.cpus())),
+            false => Some(format!("{variables}{command}")),
         }
     }
 
@@ -217,16 +249,9 @@ impl<'a> Plan<'a> {
             true => "--hint=nomultithread".to_owned(),
             false => format!("--threads-per-core={width}"),
         };
-        let rest = if self.is_mpi { self.without_mpirun() } else { self.command()? };
-        Some(format!("srun {tasks} {hint} {rest}"))
-    }
-
-    /// The program that mpirun starts: what follows its options, which have a value or none.
-    fn without_mpirun(&self) -> String {
-        let is_value = |text: &String| text.parse::<u32>().is_ok();
-        let options = |text: &&String| text.starts_with('-') || is_value(text);
-        let rest: Vec<&String> = self.argv.iter().skip(1).skip_while(options).collect();
-        shell_words::join(rest)
+        // What of mpirun's line is the program, and what an option, only mpirun knows.
+        let rest = if self.is_mpi { "PROGRAM".to_owned() } else { self.command()? };
+        Some(format!("{}srun {tasks} {hint} {rest}", self.assignments(false)))
     }
 
     fn systemd(&self) -> Option<String> {

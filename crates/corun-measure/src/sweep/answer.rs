@@ -1,12 +1,16 @@
 //! The answer of a sweep in one sentence.
 
+use std::collections::BTreeSet;
+
 use corun_record::{Arm, Goal, Placement, Standing, ThreadAnswer, ThreadVerdict};
 use corun_stats::percent;
 
-use super::experiment::{SweepOutcome, SweepSchedule, Tried};
+use super::experiment::{SweepOutcome, SweepSchedule, Tried, twin_id};
 use super::grid::Grid;
 use super::objective::slowest_p99;
 use super::search::Conclusion;
+use crate::analysis::cpu_use;
+use crate::foreign_load;
 
 /// So many candidates are named in a sentence.
 const MAX_NAMED: usize = 3;
@@ -20,6 +24,7 @@ pub(crate) fn of(
     grid: &Grid,
     schedule: &SweepSchedule,
     outcome: &SweepOutcome,
+    cpu_share: Option<f64>,
 ) -> Option<ThreadAnswer> {
     let conclusion = outcome.conclusion.as_ref()?;
     let chosen = &outcome.tried.get(conclusion.chosen)?.arm;
@@ -27,7 +32,7 @@ pub(crate) fn of(
     let ids = |standing| story.of(standing).map(|tried| tried.arm.id.clone()).collect();
     Some(ThreadAnswer {
         verdict: conclusion.verdict,
-        sentence: story.sentence(),
+        sentence: story.sentence(cpu_share),
         arm: chosen.id.clone(),
         workers: chosen.workers,
         equal: ids(Standing::Equal),
@@ -45,24 +50,40 @@ struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
+    /// The candidates that ran to their end.
+    fn ran(&self) -> impl Iterator<Item = &'a Tried> {
+        self.outcome.tried.iter().filter(|tried| tried.failure.is_none())
+    }
+
     fn of(&self, standing: Standing) -> impl Iterator<Item = &'a Tried> {
         let all = self.outcome.tried.iter().zip(&self.conclusion.standings);
         all.filter(move |(_, own)| **own == standing).map(|(tried, _)| tried)
     }
 
-    fn sentence(&self) -> String {
+    fn sentence(&self, cpu_share: Option<f64>) -> String {
         let what = place(self.chosen, self.grid);
+        let used = match self.is_disturbed() {
+            true => format!("While other programs run on these CPUs, use {what}"),
+            false => format!("Use {what}"),
+        };
         let said = match self.conclusion.verdict {
             ThreadVerdict::TooFewBlocks => {
                 format!("Too few blocks to say: in one run of each candidate, {what} did best.")
             }
-            ThreadVerdict::Best => format!("Use {what}: {}.", self.best()),
-            ThreadVerdict::Equal => format!("Use {what}: {}.", self.equal()),
-            ThreadVerdict::GoodEnough => format!("Use {what}: {}.", self.good_enough()),
+            ThreadVerdict::Best => format!("{used}: {}.", self.best()),
+            ThreadVerdict::Equal => format!("{used}: {}.", self.equal()),
+            ThreadVerdict::GoodEnough => format!("{used}: {}.", self.good_enough()),
             ThreadVerdict::Undecided => self.undecided(&what),
         };
-        let parts = [Some(said), self.latency(), self.disturbance()];
+        let parts = [Some(said), self.latency(), self.untried(), waiting(cpu_share)];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// That the best may also lie elsewhere.
+    fn untried(&self) -> Option<String> {
+        self.outcome
+            .is_cut_short
+            .then(|| "Numbers of workers beside the best of these were not all tried.".to_owned())
     }
 
     /// What more throughput costs in latency, where parts of the work are timed and another candidate is
@@ -87,22 +108,17 @@ impl<'a> Story<'a> {
 
     /// The mean p99 of an arm on the log scale, in seconds.
     fn mean_p99(&self, arm: &Arm) -> Option<f64> {
-        let own = self.outcome.samples.iter().filter(|sample| sample.arm == arm.id);
+        let twin = twin_id(arm);
+        let samples = self.outcome.samples.iter();
+        let own = samples.filter(|sample| sample.arm == arm.id || sample.arm == twin);
         let logs: Vec<f64> =
             own.map(|sample| Some(slowest_p99(sample)?.ln())).collect::<Option<_>>()?;
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         (!logs.is_empty()).then(|| mean.exp())
     }
 
-    fn disturbance(&self) -> Option<String> {
-        self.is_disturbed().then(|| {
-            "Other work ran on the same CPUs for most of the time: repeat it on an idle machine."
-                .to_owned()
-        })
-    }
-
     fn best(&self) -> String {
-        let others = self.outcome.tried.iter().filter_map(|tried| {
+        let others = self.ran().filter_map(|tried| {
             let beside = tried.beside_chosen.as_ref()?;
             Some((beside, place(&tried.arm, self.grid)))
         });
@@ -127,6 +143,7 @@ impl<'a> Story<'a> {
                 )
             }
             None if self.outcome.tried.len() == 1 => "there is nothing else to try".to_owned(),
+            None if self.ran().count() == 1 => "no other candidate ran to its end".to_owned(),
             None => format!("every other candidate is {}", self.worse()),
         }
     }
@@ -134,20 +151,23 @@ impl<'a> Story<'a> {
     fn equal(&self) -> String {
         let within = percent(self.schedule.practical);
         let equal: Vec<&Arm> = self.of(Standing::Equal).map(|tried| &tried.arm).collect();
-        let workers = equal.iter().map(|arm| arm.workers).chain([self.chosen.workers]);
-        let (fewest, most) = (workers.clone().min(), workers.max());
-        match (fewest, most) {
-            (Some(fewest), Some(most)) if fewest < most => {
-                let which = if self.schedule.most_workers { "most" } else { "fewest" };
-                format!(
-                    "{fewest} to {most} workers are equal within {within}, and these are the {which}"
-                )
-            }
-            _ => {
-                let others: Vec<String> = equal.iter().map(|arm| how(arm, self.grid)).collect();
-                format!("{} is equal within {within}", others.join(" or "))
-            }
+        let workers: BTreeSet<u32> =
+            equal.iter().map(|arm| arm.workers).chain([self.chosen.workers]).collect();
+        let (Some(fewest), Some(most)) = (workers.first(), workers.last()) else {
+            return String::new();
+        };
+        if fewest == most {
+            let others: Vec<String> = equal.iter().map(|arm| how(arm, self.grid)).collect();
+            return format!("as many, {}, are equal within {within}", others.join(" or "));
         }
+        let between =
+            self.ran().map(|tried| tried.arm.workers).filter(|it| fewest < it && it < most);
+        let numbers = match between.into_iter().all(|it| workers.contains(&it)) {
+            true => format!("{fewest} to {most}"),
+            false => workers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+        };
+        let which = if self.schedule.most_workers { "most" } else { "fewest" };
+        format!("{numbers} workers are equal within {within}, and these are the {which}")
     }
 
     fn good_enough(&self) -> String {
@@ -169,7 +189,9 @@ impl<'a> Story<'a> {
             }
             _ => String::new(),
         };
-        format!("Not decided: {what} did best, but cannot be told apart from {others}{bound}.")
+        format!(
+            "Not decided: {what} did as well as any so far, but cannot be told apart from {others}{bound}."
+        )
     }
 
     fn better(&self) -> &'static str {
@@ -186,19 +208,30 @@ impl<'a> Story<'a> {
         }
     }
 
+    /// Whether the chosen candidate, or one that it is compared with in the end, lost time in most of its samples.
     fn is_disturbed(&self) -> bool {
-        let samples = &self.outcome.samples;
-        let arm = |id: &str| {
-            let id = id.trim_end_matches(".aa");
-            self.outcome.tried.iter().map(|tried| &tried.arm).find(|arm| arm.id == id)
-        };
-        let lost = samples.iter().filter(|sample| {
-            let lost =
-                arm(&sample.arm).and_then(|arm| crate::foreign_load::lost_share(sample, arm));
-            lost.is_some_and(|share| share > HEAVY)
-        });
-        2 * lost.count() > samples.len()
+        let last = [Standing::Chosen, Standing::Equal, Standing::Undecided];
+        last.into_iter().flat_map(|standing| self.of(standing)).any(|tried| {
+            let twin = twin_id(&tried.arm);
+            let samples = self.outcome.samples.iter();
+            let own: Vec<bool> = samples
+                .filter(|sample| sample.arm == tried.arm.id || sample.arm == twin)
+                .map(|sample| {
+                    foreign_load::lost_share(sample, &tried.arm).is_some_and(|it| it > HEAVY)
+                })
+                .collect();
+            2 * own.iter().filter(|&&it| it).count() > own.len()
+        })
     }
+}
+
+/// That the program waits, so that the number of workers says how many may wait at once.
+fn waiting(cpu_share: Option<f64>) -> Option<String> {
+    let share = cpu_share.filter(|&share| cpu_use::hardly_uses_a_cpu(share))?;
+    Some(format!(
+        "The program uses a CPU for {} of its time: this is how many may wait at once, not how many cores it needs.",
+        percent(share)
+    ))
 }
 
 /// `4 workers (one on each core)`.
@@ -225,5 +258,91 @@ fn how(arm: &Arm, grid: &Grid) -> String {
         Placement::Packed(_) => format!("on all siblings of {cores}"),
         _ if arm.cores == 1 => format!("on {} siblings of a core", arm.workers),
         _ => format!("one on each core, {} more on siblings", arm.workers - arm.cores),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use corun_record::Ending;
+
+    use super::super::grid::{Family, Point};
+    use super::*;
+    use crate::cores::Core;
+
+    fn grid() -> Grid {
+        let core = |core: u32| {
+            let cpus = vec![core, core + 4];
+            Core { online_siblings: cpus.clone(), cpus, core_type: None, numa_node: None }
+        };
+        Grid::new((0..4).map(core).collect())
+    }
+
+    const POINTS: [(Family, u32); 5] = [
+        (Family::Dealt, 4),
+        (Family::Dealt, 6),
+        (Family::Dealt, 8),
+        (Family::Packed, 4),
+        (Family::Free, 4),
+    ];
+
+    /// The sentence where the first of the points is chosen and the others are of these standings.
+    fn sentence(verdict: ThreadVerdict, others: [Standing; 4], goal: Goal) -> String {
+        let grid = grid();
+        let tried = |(index, &(family, workers)): (usize, &(Family, u32))| Tried {
+            arm: grid.arm(Point { family, workers }),
+            blocks: 8,
+            failure: None,
+            beside_chosen: (index > 0)
+                .then(|| {
+                    let log = -0.05 * index as f64;
+                    corun_stats::paired(&[log - 0.01, log, log + 0.01], 0.95)
+                })
+                .flatten(),
+        };
+        let outcome = SweepOutcome {
+            tried: POINTS.iter().enumerate().map(tried).collect(),
+            conclusion: Some(Conclusion {
+                chosen: 0,
+                verdict,
+                standings: [vec![Standing::Chosen], others.to_vec()].concat(),
+                regret: Some(0.012),
+                is_settled: true,
+            }),
+            samples: Vec::new(),
+            blocks: 8,
+            ending: Ending::completed(),
+            is_cut_short: false,
+            noise_floor: None,
+            failure: None,
+        };
+        let schedule = SweepSchedule {
+            goal,
+            most_workers: false,
+            fixed_total: true,
+            practical: 0.02,
+            quota: None,
+            seed: 1,
+            warmup: 0,
+            max_time: Duration::from_secs(1),
+        };
+        of(&grid, &schedule, &outcome, None).unwrap().sentence
+    }
+
+    #[test]
+    fn each_verdict_says_what_it_rests_on() {
+        use Standing::{Equal, Undecided, Worse};
+        let told = [
+            sentence(ThreadVerdict::Best, [Worse; 4], Goal::Throughput),
+            sentence(ThreadVerdict::Best, [Worse; 4], Goal::Energy),
+            sentence(ThreadVerdict::Equal, [Equal, Equal, Worse, Worse], Goal::Throughput),
+            sentence(ThreadVerdict::Equal, [Worse, Worse, Worse, Equal], Goal::Throughput),
+            sentence(ThreadVerdict::GoodEnough, [Undecided, Worse, Worse, Worse], Goal::Latency),
+            sentence(ThreadVerdict::Undecided, [Undecided, Worse, Worse, Equal], Goal::Throughput),
+            sentence(ThreadVerdict::Undecided, [Undecided; 4], Goal::Energy),
+            sentence(ThreadVerdict::TooFewBlocks, [Undecided; 4], Goal::Throughput),
+        ];
+        insta::assert_snapshot!(told.join("\n"));
     }
 }

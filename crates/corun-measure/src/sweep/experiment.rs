@@ -24,10 +24,12 @@ use crate::foreign_load;
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Points are added while so many more blocks fit into the time.
 const MIN_BLOCKS_LEFT: u32 = 4;
-/// A candidate that takes so many times as long as another one is ended: it is not the answer.
+/// Where the work is fixed, a candidate that takes so many times as long as another one is ended: it is not the answer.
 const TOO_SLOW: u32 = 20;
 /// But not before this, in which an interruption of the machine may fall.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
+/// The least that a run is given.
+const SHORTEST_RUN: Duration = Duration::from_millis(1);
 /// A worker that waits for its CPU gets a twentieth of it at least.
 const MAX_WAITED: f64 = 0.95;
 /// A program that uses less of its CPUs than this leaves them idle.
@@ -42,6 +44,8 @@ pub struct SweepSchedule {
     pub most_workers: bool,
     /// The practical bound, as a fraction.
     pub practical: f64,
+    /// A run does a fixed amount of work, so that a longer one is a slower one.
+    pub fixed_total: bool,
     /// The CPUs that a quota has time for.
     pub quota: Option<u32>,
     /// The seed of every random order.
@@ -80,6 +84,8 @@ pub struct SweepOutcome {
     pub tried: Vec<Tried>,
     /// The answer, by index of `tried`; `None` where no block was finished.
     pub conclusion: Option<Conclusion>,
+    /// The best may also lie at numbers that there was no time, or no room, to try.
+    pub is_cut_short: bool,
     /// Every sample of every finished block.
     pub samples: Vec<Sample>,
     /// Finished blocks.
@@ -105,7 +111,8 @@ pub fn run_sweep(
     observer: &mut dyn SweepObserver,
 ) -> Result<SweepOutcome, ExecutionError> {
     executor.limit_runs(schedule.max_time);
-    let leaves_cpus_idle = warm_up(grid, schedule, executor, observer)?;
+    let warm = warm_up(grid, schedule, executor, observer)?;
+    let leaves_cpus_idle = warm.is_some_and(|warm| warm.leaves_cpus_idle);
     let rules = Rules {
         shared: SharedLevel { confidence: CONFIDENCE, analyses: ANALYSES.len() as u32 },
         practical: schedule.practical.ln_1p(),
@@ -122,28 +129,44 @@ pub fn run_sweep(
         failures: BTreeMap::new(),
         first_failure: None,
         durations: BTreeMap::new(),
+        is_scored: false,
     };
-    sweep.run(executor, observer)
+    match warm.and_then(|warm| sweep.too_long(warm.took, executor.elapsed())) {
+        Some(sentence) => Ok(sweep.end(0, EndReason::TimeUp, sentence, None)),
+        None => sweep.run(executor, observer),
+    }
 }
 
-/// Runs a worker on each core, uncounted; returns whether they left their CPUs idle.
+/// What the warm-up showed.
+#[derive(Debug, Clone, Copy)]
+struct Warm {
+    leaves_cpus_idle: bool,
+    took: Duration,
+}
+
+/// Runs a worker on each core, uncounted; `None` where nothing was run, or that number does not run.
 fn warm_up(
     grid: &Grid,
     schedule: &SweepSchedule,
     executor: &mut dyn Executor,
     observer: &mut dyn SweepObserver,
-) -> Result<bool, ExecutionError> {
+) -> Result<Option<Warm>, ExecutionError> {
     let arm = grid.arm(Point { family: Family::Dealt, workers: grid.cores() });
-    let mut leaves_cpus_idle = false;
+    let mut warm = None;
     for _ in 0..schedule.warmup {
         observer.arm_starts(None, &arm);
+        let since = executor.elapsed();
         match executor.run(&arm) {
-            Ok(outcome) => leaves_cpus_idle = cpu_share(&outcome, &arm) < USES_ITS_CPUS,
+            Ok(outcome) => {
+                let leaves_cpus_idle = cpu_share(&outcome, &arm) < USES_ITS_CPUS;
+                let took = executor.elapsed().saturating_sub(since);
+                warm = Some(Warm { leaves_cpus_idle, took });
+            }
             Err(error) if is_of_the_candidate(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(leaves_cpus_idle)
+    Ok(warm)
 }
 
 /// The CPU time of an outcome over what other work left of its CPUs.
@@ -169,6 +192,24 @@ struct Sweep<'a> {
     first_failure: Option<ExecutionError>,
     /// How long the last run of each candidate took.
     durations: BTreeMap<usize, Duration>,
+    /// A sample has shown what the goal is about.
+    is_scored: bool,
+}
+
+impl SweepOutcome {
+    /// Of a sweep that had no time to begin.
+    pub(crate) fn not_begun(sentence: String) -> Self {
+        Self {
+            tried: Vec::new(),
+            conclusion: None,
+            is_cut_short: true,
+            samples: Vec::new(),
+            blocks: 0,
+            ending: Ending { reason: EndReason::TimeUp, sentence },
+            noise_floor: None,
+            failure: None,
+        }
+    }
 }
 
 impl Sweep<'_> {
@@ -186,6 +227,15 @@ impl Sweep<'_> {
             }
             match self.run_block(block, executor, observer) {
                 Ok(()) => {}
+                Err(ExecutionError::Timeout { arm, .. })
+                    if block == 0 && self.is_time_up(executor) =>
+                {
+                    let allowed = humantime::format_duration(self.schedule.max_time);
+                    let sentence = format!(
+                        "the time allowed ({allowed}) was used up during the first run of {arm}"
+                    );
+                    return Ok(self.end(0, EndReason::TimeUp, sentence, None));
+                }
                 Err(ExecutionError::Interrupted) if block > 0 => {
                     let sentence = format!("interrupted; {} kept", blocks_are(block));
                     return Ok(self.end(block, EndReason::Interrupted, sentence, None));
@@ -196,15 +246,17 @@ impl Sweep<'_> {
                 }
                 Err(error) => return Err(error),
             }
-            if !self.samples.is_empty()
-                && self.search.twin().is_none_or(|it| self.search.blocks(it) == 0)
-            {
-                return Err(ExecutionError::NotCounted(goal_of(self.schedule.goal)));
-            }
             if self.search.running().is_empty()
                 && let Some(error) = self.first_failure.take()
             {
-                return Err(error);
+                if block == 0 {
+                    return Err(error);
+                }
+                let sentence = format!("every candidate failed; {} kept", blocks_are(block));
+                return Ok(self.end(block, EndReason::Failed, sentence, Some(error)));
+            }
+            if !self.is_scored {
+                return Err(ExecutionError::NotCounted(goal_of(self.schedule.goal)));
             }
             let blocks = block + 1;
             let is_planned = ANALYSES.contains(&blocks);
@@ -219,8 +271,11 @@ impl Sweep<'_> {
             let has_time = self.block_time() * MIN_BLOCKS_LEFT <= left;
             let has_grown = has_time && self.search.explore();
             if is_planned && !has_grown && self.search.is_settled() {
-                let sentence =
-                    format!("the answer was known at the analysis after {blocks} blocks");
+                let what = match self.search.untried().is_empty() {
+                    true => "the answer was known",
+                    false => "the best of the candidates that were tried was known",
+                };
+                let sentence = format!("{what} at the analysis after {blocks} blocks");
                 return Ok(self.end(blocks, EndReason::TargetReached, sentence, None));
             }
         }
@@ -252,9 +307,13 @@ impl Sweep<'_> {
             let arm = self.arm(index);
             observer.arm_starts(Some(block), &arm);
             let since = executor.elapsed();
+            if block == 0 {
+                // Later blocks begin only where they probably end in time.
+                executor.limit_runs(self.schedule.max_time.saturating_sub(since).max(SHORTEST_RUN));
+            }
             let outcome = match executor.run(&arm) {
                 Ok(outcome) => outcome,
-                Err(error) if is_of_the_candidate(&error) => {
+                Err(error) if is_of_the_candidate(&error) && !self.is_time_up(executor) => {
                     self.search.fail(index);
                     self.failures.insert(index, error.to_string());
                     self.first_failure.get_or_insert(error);
@@ -263,7 +322,9 @@ impl Sweep<'_> {
                 Err(error) => return Err(error),
             };
             self.durations.insert(index, executor.elapsed().saturating_sub(since));
-            executor.limit_runs((outcome.makespan * TOO_SLOW).max(SHORTEST_LIMIT));
+            if self.schedule.fixed_total {
+                executor.limit_runs((outcome.makespan * TOO_SLOW).max(SHORTEST_LIMIT));
+            }
             if let Some(why) = displacement(&outcome) {
                 self.search.fail(index);
                 self.failures.insert(index, why);
@@ -277,6 +338,7 @@ impl Sweep<'_> {
             if let Some(log) = log_score(self.schedule.goal, &sample) {
                 let lost = foreign_load::lost_share(&sample, &arm);
                 self.search.note(index, block, Score { log, lost });
+                self.is_scored = true;
             }
             self.samples.push(sample);
         }
@@ -292,6 +354,24 @@ impl Sweep<'_> {
         // One that never ran takes what the others take in the mean, and so does the twin.
         let mean = sum / known.len().max(1) as u32;
         sum + mean * (running.len() - known.len() + 1) as u32
+    }
+
+    /// Why not even a block fits into the time, judging by how long one run took.
+    fn too_long(&self, run: Duration, spent: Duration) -> Option<String> {
+        let runs = self.search.running().len() as u32 + 1;
+        let left = self.schedule.max_time.saturating_sub(spent);
+        (run * runs > left).then(|| {
+            let seconds = |time: Duration| humantime::format_duration(Duration::from_secs(time.as_secs() + 1));
+            format!(
+                "a block of {runs} runs takes about {}, and an answer three blocks: allow {} by --max-time, or give the command less work",
+                seconds(run * runs),
+                seconds(run * runs * 3 + spent),
+            )
+        })
+    }
+
+    fn is_time_up(&self, executor: &dyn Executor) -> bool {
+        executor.elapsed() >= self.schedule.max_time
     }
 
     fn time_up(&self, blocks: u32) -> String {
@@ -319,6 +399,7 @@ impl Sweep<'_> {
         SweepOutcome {
             tried: tried.collect(),
             noise_floor: self.search.noise_floor(),
+            is_cut_short: !self.search.untried().is_empty(),
             conclusion,
             samples: self.samples,
             blocks,

@@ -1,8 +1,8 @@
 //! How many workers, and where: a sweep over numbers of workers and placements that ends when the answer
 //! is known.
 //!
-//! A [`Search`](search::Search) says which points of the [`Grid`] run in the next block, [`experiment`] runs
-//! them through an [`Executor`](crate::experiment::Executor), and [`answer`] puts the outcome into words.
+//! A search (`search.rs`) says which points of the [`Grid`] run in the next block, [`run_sweep`] runs them through
+//! an [`Executor`](crate::experiment::Executor), and `answer.rs` puts the outcome into words.
 
 mod advice;
 mod answer;

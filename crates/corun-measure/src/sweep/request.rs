@@ -1,11 +1,12 @@
 //! A sweep from request to document: resolve what to run, lay the grid out, search, and say what follows.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use corun_machine::Machine;
 use corun_record::{
-    Arm, Candidate, Caveat, Goal, Metric, Observation, PlannedAnalysis, Record, Source, Standing,
-    SweepDesign, ThreadSweep, Workload,
+    Arm, Candidate, Caveat, Goal, Metric, Mode, Observation, PlannedAnalysis, Record, Sample,
+    Source, Standing, SweepDesign, ThreadSweep, Workload,
 };
 
 use super::advice::{self, Surroundings};
@@ -16,15 +17,19 @@ use super::experiment::{
 use super::grid::{Family, Grid, Point};
 use super::objective::{slowest_p99, wants_most_workers};
 use super::search::ANALYSES;
-use crate::analysis::on_ratio_scale;
+use crate::analysis::{cpu_use, on_ratio_scale};
 use crate::caveats;
-use crate::cores::{usable_cores, why_no_siblings};
+use crate::cores::{core_types, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::Executor;
 use crate::initial_state::InitialState;
 use crate::layout::LayoutError;
 use crate::measurement::{MeasureError, machine_summary};
-use crate::request::Request;
+use crate::request::{REPORTED, Request};
+
+/// What a program that uses OpenMP was not told.
+const OPENMP_COPIES: &str = "How many threads the program itself should use: copies of it were started, though it uses \
+                             OpenMP. `--env OMP_NUM_THREADS={workers}` before the command sweeps its threads.";
 
 /// What is wanted of a sweep.
 #[derive(Debug, Clone)]
@@ -52,6 +57,8 @@ pub struct ThreadSearch<'a> {
     sample_time: Option<(Duration, u64)>,
     caveats: Vec<Caveat>,
     unknown: Vec<String>,
+    /// A run does a fixed amount of work.
+    is_fixed_total: bool,
     started: SystemTime,
 }
 
@@ -70,7 +77,11 @@ impl<'a> ThreadSearch<'a> {
         let mut resolved = request.run.resolve()?;
         let mut cores = initial_state.idlest_first(usable_cores(machine));
         if let Some(wanted) = &request.run.core_type {
+            let known = core_types(&cores);
             cores.retain(|core| core.core_type.as_ref() == Some(wanted));
+            if cores.is_empty() {
+                return Err(LayoutError::unknown_core_type(wanted, &known).into());
+            }
         }
         let (mut cores, divided) = resolved.divide(cores, request.run.cores)?;
         if let Some(most) = request.run.cores {
@@ -79,7 +90,14 @@ impl<'a> ThreadSearch<'a> {
         if cores.is_empty() {
             return Err(LayoutError::NoCpu.into());
         }
-        let unknown = unknown(machine, &cores);
+        let mut unknown = unknown(machine, &cores);
+        let mode = resolved.description.mode;
+        if request.surroundings.openmp && mode == Mode::Copies {
+            unknown.push(OPENMP_COPIES.to_owned());
+        }
+        let reports = resolved.description.operation == REPORTED;
+        let is_fixed_total = matches!(mode, Mode::WorkersTotal | Mode::Service)
+            && !(mode == Mode::WorkersTotal && reports);
         let has_siblings = cores.iter().any(|core| core.cpus.len() > 1);
         let executor = LocalExecutor::new(resolved.work, cores.clone(), interrupt, None)?;
         let grid = Grid::new(cores);
@@ -94,6 +112,7 @@ impl<'a> ThreadSearch<'a> {
                 .chain(divided)
                 .collect(),
             unknown,
+            is_fixed_total,
             grid,
             started,
         })
@@ -107,22 +126,33 @@ impl<'a> ThreadSearch<'a> {
         mut self,
         observer: &mut dyn SweepObserver,
     ) -> Result<(Record<ThreadSweep>, Option<ExecutionError>), MeasureError> {
-        if let Some((time, least)) = self.sample_time {
-            let arm = self.grid.arm(Point { family: Family::Dealt, workers: self.grid.cores() });
-            calibrate(&mut self.executor, &arm, time.as_secs_f64(), least)?;
-        }
+        self.executor.limit_runs(self.request.run.max_time);
+        let calibrated = match self.sample_time {
+            Some((time, least)) => {
+                let arm = Point { family: Family::Dealt, workers: self.grid.cores() };
+                calibrate(&mut self.executor, &self.grid.arm(arm), time.as_secs_f64(), least)
+            }
+            None => Ok(0),
+        };
         self.workload.operations = self.executor.operations();
         let run = &self.request.run;
         let schedule = SweepSchedule {
             goal: self.request.goal,
             most_workers: wants_most_workers(self.request.goal, self.workload.mode),
             practical: run.practical,
+            fixed_total: self.is_fixed_total,
             quota: self.request.quota.map(|quota| quota.ceil() as u32),
             seed: run.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started)),
             warmup: run.warmup,
             max_time: run.max_time,
         };
-        let outcome = run_sweep(&self.grid, &schedule, &mut self.executor, observer)?;
+        let outcome = match calibrated {
+            Ok(_) => run_sweep(&self.grid, &schedule, &mut self.executor, observer)?,
+            Err(ExecutionError::Timeout { .. }) => {
+                SweepOutcome::not_begun("one run takes longer than the time allowed".to_owned())
+            }
+            Err(error) => return Err(error.into()),
+        };
         Ok(self.document(&schedule, outcome))
     }
 
@@ -132,8 +162,9 @@ impl<'a> ThreadSearch<'a> {
         mut outcome: SweepOutcome,
     ) -> (Record<ThreadSweep>, Option<ExecutionError>) {
         let failure = outcome.failure.take();
+        let cpu_share = cpu_use::share(&with_twins(&outcome), &outcome.samples, self.workload.mode);
         let arms = with_twins(&outcome);
-        let answer = answer::of(&self.grid, schedule, &outcome);
+        let answer = answer::of(&self.grid, schedule, &outcome, cpu_share);
         let chosen = answer.as_ref().and_then(|answer| {
             outcome.tried.iter().map(|tried| &tried.arm).find(|arm| arm.id == answer.arm)
         });
@@ -165,7 +196,8 @@ impl<'a> ThreadSearch<'a> {
         };
         let started = humantime::format_rfc3339_seconds(self.started).to_string();
         let hypervisor = self.machine.hypervisor.as_deref();
-        let seen = caveats::of(&arms, &sweep.samples, &[], hypervisor);
+        let mut seen = caveats::of(&arms, &sweep.samples, &[], hypervisor);
+        seen.extend(cpu_share.and_then(cpu_use::caveat));
         let record = Record {
             machine: Some(machine_summary(self.machine)),
             ending: outcome.ending,
@@ -220,11 +252,7 @@ fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
 fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation> {
     let mut seen = Vec::new();
     for tried in &outcome.tried {
-        let twin = twin_id(&tried.arm);
-        let own = || outcome.samples.iter().filter(|it| it.arm == tried.arm.id || it.arm == twin);
-        let logs = |value: &dyn Fn(&corun_record::Sample) -> Option<f64>| -> Option<Vec<f64>> {
-            own().map(|sample| value(sample).map(f64::ln)).collect()
-        };
+        let logs = |value: &dyn Fn(&Sample) -> Option<f64>| block_means(outcome, &tried.arm, value);
         let mut observe = |metric, unit: &str, against: Option<&str>, estimate| {
             seen.push(Observation {
                 metric,
@@ -240,11 +268,7 @@ fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation
         let of_samples: [(Metric, &str, Option<Vec<f64>>); 3] = [
             (Metric::Throughput, "operations/s", logs(&|sample| Some(sample.throughput))),
             (Metric::Makespan, "s", logs(&|sample| Some(sample.makespan_s))),
-            (
-                Metric::EnergyPerOperation,
-                "J/operation",
-                logs(&corun_record::Sample::joules_per_operation),
-            ),
+            (Metric::EnergyPerOperation, "J/operation", logs(&Sample::joules_per_operation)),
         ];
         for (metric, unit, logs) in of_samples {
             if let Some(estimate) = logs.and_then(|logs| corun_stats::paired(&logs, 0.95)) {
@@ -267,6 +291,20 @@ fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation
 fn before_a_sweep(initial_state: &InitialState, has_siblings: bool) -> Vec<Caveat> {
     let caveats = initial_state.caveats().into_iter();
     caveats.filter(|caveat| has_siblings || caveat.kind != "doctor-smt").collect()
+}
+
+/// The logarithms of a quantity of an arm, the mean of its samples of each block; `None` where a sample lacks it.
+fn block_means(
+    outcome: &SweepOutcome,
+    arm: &Arm,
+    value: &dyn Fn(&Sample) -> Option<f64>,
+) -> Option<Vec<f64>> {
+    let twin = twin_id(arm);
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for sample in outcome.samples.iter().filter(|it| it.arm == arm.id || it.arm == twin) {
+        blocks.entry(sample.block).or_default().push(value(sample)?.ln());
+    }
+    Some(blocks.values().map(|logs| logs.iter().sum::<f64>() / logs.len() as f64).collect())
 }
 
 /// What this machine does not show.

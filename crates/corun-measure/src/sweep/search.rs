@@ -76,7 +76,7 @@ pub struct Conclusion {
     /// By how much another point may be better at most, on the log scale.
     pub regret: Option<f64>,
     /// Whether more blocks would change nothing.
-    is_settled: bool,
+    pub(crate) is_settled: bool,
 }
 
 impl<'a> Search<'a> {
@@ -139,9 +139,15 @@ impl<'a> Search<'a> {
         self.contest.note(index, block, score);
     }
 
-    /// Takes a point out that did not run to its end.
+    /// Takes a point out that did not run to its end. What was dropped may have been dropped for its sake, and runs
+    /// again.
     pub(crate) fn fail(&mut self, index: usize) {
         self.entrants[index].state = State::Failed;
+        for entrant in &mut self.entrants {
+            if matches!(entrant.state, State::Dropped | State::Rests) {
+                entrant.state = State::Runs;
+            }
+        }
     }
 
     /// The blocks in which a point ran.
@@ -208,13 +214,16 @@ impl<'a> Search<'a> {
         let before = self.entrants.len();
         let room = MAX_AT_ONCE.saturating_sub(self.running().len());
         let room = room.min(MAX_POINTS.saturating_sub(before));
-        let wishes = self.wishes();
-        for point in wishes.iter().filter(|point| self.grid.has(**point)) {
-            if self.entrants.len() < before + room {
-                self.enter(*point);
-            }
-        }
+        self.untried().into_iter().take(room).for_each(|point| self.enter(point));
         self.entrants.len() > before
+    }
+
+    /// Points where the best may lie, and which were not tried.
+    pub(crate) fn untried(&self) -> Vec<Point> {
+        let mut wishes = self.wishes();
+        let is_known = |point: &Point| self.entrants.iter().any(|known| known.point == *point);
+        wishes.retain(|point| self.grid.has(*point) && !is_known(point));
+        wishes
     }
 
     /// The neighbours of the best points, and their workers in the other placements.
@@ -228,8 +237,13 @@ impl<'a> Search<'a> {
         let workers = |index: usize| self.entrants[index].point.workers;
         let (most, chosen) = (workers(leader), workers(candidate));
         // The fewest workers that are as good lie below the candidate, the best on either side of the leader.
-        let between =
-            [self.between_fewer(chosen), self.between_fewer(most), self.between_more(most)];
+        let equal_and_more = self.between_more(chosen).filter(|_| self.rules.most_workers);
+        let between = [
+            self.between_fewer(chosen),
+            equal_and_more,
+            self.between_fewer(most),
+            self.between_more(most),
+        ];
         let mut wishes: Vec<Point> = between
             .into_iter()
             .flatten()

@@ -165,6 +165,7 @@ fn schedule(seed: u64) -> SweepSchedule {
     SweepSchedule {
         goal: Goal::Throughput,
         most_workers: false,
+        fixed_total: true,
         practical: PRACTICAL,
         quota: None,
         seed,

@@ -5,20 +5,18 @@ mod picture;
 mod tests;
 
 use corun_record::{
-    Advice, Candidate, Goal, Metric, Observation, Record, Standing, ThreadSweep, on_one_line,
+    Advice, Candidate, Goal, Metric, Observation, Record, Standing, ThreadSweep, ThreadVerdict,
+    on_one_line,
 };
 
 pub use picture::threads_to_svg;
 
 use crate::bars::{Bar, bars};
-use crate::figures::{joules, seconds};
+use crate::figures::{interval, is_sensible, joules, ratio, seconds};
 use crate::grid::NO_BREAK;
 use crate::prose::{self, plural};
 use crate::tables::RateScale;
 use crate::terminal::{section, wrap};
-
-/// An interval that reaches so many times its value says nothing.
-const MAX_REACH: f64 = 3.0;
 
 /// The answer alone, as a line.
 pub fn threads_in_brief(sweep: &Record<ThreadSweep>, columns: u16) -> String {
@@ -37,7 +35,8 @@ pub fn threads_to_terminal(sweep: &Record<ThreadSweep>, columns: u16, all_lines:
     let advice: Vec<&Advice> =
         sweep.body.advice.iter().filter(|line| line.fits || all_lines).collect();
     if !advice.is_empty() {
-        text.push_str("\nTo use it:\n");
+        let title = if is_answered(&sweep.body) { "To use it" } else { "To try it" };
+        text.push_str(&format!("\n{title}:\n"));
         let tool = advice.iter().map(|line| line.tool.len()).max().unwrap_or(0);
         for Advice { tool: name, line, .. } in advice {
             // A line to copy is not broken.
@@ -111,7 +110,11 @@ pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
 fn answer(sweep: &Record<ThreadSweep>) -> String {
     match &sweep.body.answer {
         Some(answer) => answer.sentence.clone(),
-        None => "No block was finished, so there is no answer.".to_owned(),
+        None => {
+            let why = &sweep.ending.sentence;
+            let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
+            format!("No answer: {}{rest}.", first.to_lowercase())
+        }
     }
 }
 
@@ -142,12 +145,16 @@ fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
         let arm = candidate.arm.id.as_str();
         let of = |metric| sweep.observation(metric, arm);
         let score = of(Metric::RelativeToChosen).map(|seen| seen.estimate);
-        let value = match candidate.standing {
-            Standing::Chosen => 1.0,
-            _ => score.map_or(0.0, |score| score.value),
+        let is_known = candidate.failure.is_none();
+        let sensible = score.filter(|score| is_known && is_sensible(score));
+        let value = match (candidate.standing, score) {
+            (Standing::Chosen, _) => 1.0,
+            (_, Some(score)) if is_known => score.value,
+            _ => 0.0,
         };
-        let limits = score.map(|score| [score.low, score.high]);
-        let limits = limits.filter(|[low, high]| *high <= value * MAX_REACH && *low > 0.0);
+        // Where the interval says nothing, all of the bar is in doubt.
+        let in_doubt = (candidate.standing != Standing::Chosen).then_some([0.0, value]);
+        let limits = sensible.map(|score| [score.low, score.high]).or(in_doubt);
         let text = |metric, form: fn(f64) -> String| {
             of(metric).map_or_else(String::new, |seen: &Observation| form(seen.estimate.value))
         };
@@ -157,17 +164,24 @@ fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
                 "time" => text(Metric::Makespan, seconds),
                 "p99" => text(Metric::Latency, seconds),
                 "energy" => text(Metric::EnergyPerOperation, joules),
-                "" => standing(candidate),
-                _ if value == 0.0 => String::new(),
-                _ => match limits {
-                    Some([low, high]) => format!("{value:.2} ({low:.2} to {high:.2})"),
-                    None => format!("{value:.2}"),
+                "" => standing(candidate, is_answered(sweep)),
+                _ => match sensible {
+                    Some(score) => format!("{} ({})", ratio(&score), interval(&score)),
+                    None if candidate.standing == Standing::Chosen => "1.00".to_owned(),
+                    None if !is_known || candidate.blocks == 0 => String::new(),
+                    None => "too few blocks".to_owned(),
                 },
             })
             .collect();
         Bar { label: label(candidate), value, limits, columns }
     };
     sweep.candidates.iter().map(row).collect()
+}
+
+/// Whether the evidence carries an answer.
+fn is_answered(sweep: &ThreadSweep) -> bool {
+    let open = [ThreadVerdict::Undecided, ThreadVerdict::TooFewBlocks];
+    sweep.answer.as_ref().is_some_and(|answer| !open.contains(&answer.verdict))
 }
 
 /// The placement and its workers: `spread@4`, `full (8)`.
@@ -178,9 +192,10 @@ fn label(candidate: &Candidate) -> String {
     }
 }
 
-fn standing(candidate: &Candidate) -> String {
+fn standing(candidate: &Candidate, is_answered: bool) -> String {
     match candidate.standing {
-        Standing::Chosen => "use",
+        Standing::Chosen if is_answered => "use",
+        Standing::Chosen => "so far",
         Standing::Equal => "equal",
         Standing::Worse => "worse",
         Standing::Undecided => "open",
@@ -238,8 +253,9 @@ fn machine_line(sweep: &Record<ThreadSweep>) -> String {
 /// What was run on what, and how the sweep went.
 fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
     let design = &sweep.body.design;
-    vec![
-        prose::work(&sweep.body.workload),
+    let mut lines = vec![prose::work(&sweep.body.workload)];
+    lines.extend(sweep.body.workload.load.as_ref().map(prose::load));
+    lines.extend([
         machine_line(sweep),
         format!(
             "{} with {} of {} possible candidates, {} in {}, seed {}; {}.",
@@ -251,5 +267,6 @@ fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
             design.seed,
             sweep.ending.sentence
         ),
-    ]
+    ]);
+    lines
 }

@@ -6,7 +6,7 @@ use svg::node::element::{Group, Line, Style, Title};
 
 use crate::shapes::{rectangle, text};
 
-use super::{answer, machine_line, rows, score_name};
+use super::{answer, is_answered, machine_line, rows, score_name};
 
 const MARGIN: f64 = 20.0;
 const LABEL: f64 = 90.0;
@@ -52,7 +52,7 @@ pub fn threads_to_svg(sweep: &Record<ThreadSweep>) -> String {
     let left = MARGIN + LABEL;
     let place = |value: f64| left + BARS * value / longest;
     for (row, candidate) in rows.iter().zip(&sweep.body.candidates) {
-        let is_chosen = candidate.standing == Standing::Chosen;
+        let is_chosen = candidate.standing == Standing::Chosen && is_answered(&sweep.body);
         let class = if is_chosen { "chosen" } else { "bar" };
         let middle = top + BAR / 2.0;
         page = page

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use corun_machine::{CpuLimits, Machine, RootFiles};
 use corun_measure::Request;
 use corun_measure::sweep::{Surroundings, SweepObserver, SweepRequest, ThreadSearch};
-use corun_record::{Arm, Document, EndReason, Exit, Goal, Record, ThreadSweep};
+use corun_record::{Arm, Document, Exit, Goal, Record, ThreadSweep, ThreadVerdict};
 
 use super::service::ServiceArguments;
 use super::work::{SurroundingArguments, WorkArguments};
@@ -125,7 +125,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(failure) = failure {
         return Err(failure.into());
     }
-    let is_partial = sweep.ending.reason == EndReason::Interrupted;
+    let verdict = sweep.body.answer.as_ref().map(|answer| answer.verdict);
+    let has_answer = verdict.is_some_and(|verdict| verdict != ThreadVerdict::TooFewBlocks);
+    let is_partial = sweep.ending.is_interrupted() || !has_answer;
     Ok(code(if is_partial { Exit::Interrupted } else { Exit::Done }))
 }
 
@@ -133,6 +135,14 @@ impl Arguments {
     /// From what was typed to what is wanted; starts nothing.
     fn request(&self, machine: &Machine) -> Result<SweepRequest, Problem> {
         let search = &self.search;
+        if let Some(Some(copies)) = self.work.copies {
+            return Err(Problem::usage(
+                format!(
+                    "expected `--copies` without a number, found {copies}: their number is what is looked for"
+                ),
+                "Leave the number out; `--cores C` limits the cores.",
+            ));
+        }
         let work = match self.service.request(&self.work, &self.surroundings)? {
             Some(service) => service,
             None => self.work.request(&self.surroundings, search.sample_time)?,
@@ -140,7 +150,8 @@ impl Arguments {
         let limits = RootFiles::open(Path::new("/"))
             .map(|mut files| CpuLimits::read(&mut files, machine))
             .unwrap_or_default();
-        let surroundings = Surroundings::observe(machine, &self.surroundings.environment(), &work);
+        let own = &self.surroundings;
+        let surroundings = Surroundings::observe(machine, &own.environment(), &own.env, &work);
         Ok(SweepRequest {
             goal: search.goal.into(),
             quota: limits.quota(),

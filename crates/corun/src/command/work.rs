@@ -105,7 +105,7 @@ impl WorkArguments {
         if self.command.is_empty() {
             return Err(Problem::usage(
                 "expected a command or `--workload NAME`, found neither",
-                "For instance: corun measure bash examples/regn.sh",
+                "For instance: corun measure ./job, or corun threads -- ./solver -j {workers}",
             ));
         }
         let environment = surroundings.environment();

@@ -1,6 +1,7 @@
 //! `corun threads`: which candidates run, what it says of them, and lines to copy.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use corun_machine::{Affinity, CpuSet};
 use corun_record::{
@@ -18,8 +19,12 @@ fn sweep(arguments: &[&str]) -> Record<ThreadSweep> {
 fn sweep_for(max_time: &str, arguments: &[&str]) -> Record<ThreadSweep> {
     let limit = ["--max-time", max_time];
     let outcome = Outcome::of(&mut corun(QUICK.iter().chain(&limit).chain(arguments)));
-    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
-    Record::from_json(&outcome.output).unwrap()
+    let sweep: Record<ThreadSweep> = Record::from_json(&outcome.output)
+        .unwrap_or_else(|error| panic!("{error}: {}", outcome.errors));
+    let verdict = sweep.body.answer.as_ref().map(|answer| answer.verdict);
+    let is_answered = verdict.is_some_and(|it| it != ThreadVerdict::TooFewBlocks);
+    assert_eq!(outcome.exit, Some(if is_answered { 0 } else { 5 }), "{}", outcome.errors);
+    sweep
 }
 
 #[test]
@@ -97,11 +102,36 @@ fn the_time_allowed_ends_it_with_what_it_has() {
     let sweep = sweep_for("1s", &["sleep", "0.4"]);
     let expected = [EndReason::TimeUp, EndReason::TargetReached];
     assert!(expected.contains(&sweep.ending.reason), "{:?}", sweep.ending);
-    if sweep.body.design.blocks < 2 {
-        let answer = sweep.body.answer.unwrap();
+    if let Some(answer) = sweep.body.answer.filter(|_| sweep.body.design.blocks < 2) {
         assert_eq!(answer.verdict, ThreadVerdict::TooFewBlocks);
         assert!(answer.sentence.starts_with("Too few blocks"), "{}", answer.sentence);
     }
+}
+
+#[test]
+fn what_is_too_long_for_the_time_is_said_after_one_run() {
+    let mut command = corun(["threads", "--max-time=2s", "sleep", "1"]);
+    let outcome = Outcome::of(&mut command);
+    assert_eq!(outcome.exit, Some(5), "{}", outcome.errors);
+    let told = outcome.unwrapped();
+    assert!(told.starts_with("No answer: a block of "), "{told}");
+    assert!(told.contains("--max-time"), "{told}");
+}
+
+#[test]
+fn a_run_that_is_longer_than_the_time_allowed_is_ended() {
+    let begin = std::time::Instant::now();
+    for more in [&["sleep", "100"][..], &["--prepare", "sleep 100", "true"]] {
+        let outcome = Outcome::of(corun(["threads", "--warmup=0", "--max-time=1s"]).args(more));
+        assert!(matches!(outcome.exit, Some(1 | 5)), "{}", outcome.errors);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_number_of_copies_is_what_is_looked_for() {
+    let outcome = Outcome::of(&mut corun(["threads", "--copies=2", "true"]));
+    assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
 }
 
 #[test]

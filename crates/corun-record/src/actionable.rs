@@ -40,7 +40,9 @@ impl Exit {
             Self::Usage => "The command line has no meaning.",
             Self::NotPossible => "This machine cannot do it.",
             Self::NotPermitted => "This machine could do it, but this user may not.",
-            Self::Interrupted => "It was interrupted; what was finished is kept.",
+            Self::Interrupted => {
+                "It was interrupted, or the time allowed was too short for an answer; what was finished is kept."
+            }
         }
     }
 }

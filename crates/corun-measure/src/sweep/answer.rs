@@ -172,7 +172,16 @@ impl<'a> Story<'a> {
 
     fn good_enough(&self) -> String {
         let regret = self.conclusion.regret.map_or(0.0, f64::exp_m1);
-        format!("no other candidate is more than {} {}", percent(regret.max(0.001)), self.better())
+        let bound = percent(regret.max(0.001));
+        let said = format!("no other candidate is more than {bound} {}", self.better());
+        let open = [Standing::Undecided, Standing::Equal].into_iter().flat_map(|it| self.of(it));
+        let fewer = open.map(|tried| tried.arm.workers).filter(|&it| it < self.chosen.workers);
+        match fewer.min() {
+            Some(fewest) if !self.schedule.most_workers => {
+                format!("{said}, but {fewest} may do as well")
+            }
+            _ => said,
+        }
     }
 
     fn undecided(&self, what: &str) -> String {
@@ -339,6 +348,7 @@ mod tests {
             sentence(ThreadVerdict::Equal, [Equal, Equal, Worse, Worse], Goal::Throughput),
             sentence(ThreadVerdict::Equal, [Worse, Worse, Worse, Equal], Goal::Throughput),
             sentence(ThreadVerdict::GoodEnough, [Undecided, Worse, Worse, Worse], Goal::Latency),
+            sentence(ThreadVerdict::GoodEnough, [Worse, Undecided, Worse, Equal], Goal::Energy),
             sentence(ThreadVerdict::Undecided, [Undecided, Worse, Worse, Equal], Goal::Throughput),
             sentence(ThreadVerdict::Undecided, [Undecided; 4], Goal::Energy),
             sentence(ThreadVerdict::TooFewBlocks, [Undecided; 4], Goal::Throughput),

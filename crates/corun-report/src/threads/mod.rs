@@ -26,11 +26,13 @@ pub fn threads_in_brief(sweep: &Record<ThreadSweep>, columns: u16) -> String {
 /// The sweep for a terminal of this many columns; `all_lines` shows the lines of tools, too, that have no use here.
 pub fn threads_to_terminal(sweep: &Record<ThreadSweep>, columns: u16, all_lines: bool) -> String {
     let mut text = wrap(&answer(sweep), "", columns);
-    text.push('\n');
-    text.push_str(&bars(&rows(&sweep.body), &headings(&sweep.body), columns));
-    text.push('\n');
-    for line in legend(&sweep.body) {
-        text.push_str(&wrap(&line, "", columns));
+    if sweep.body.design.blocks > 0 {
+        text.push('\n');
+        text.push_str(&bars(&rows(&sweep.body), &headings(&sweep.body), columns));
+        text.push('\n');
+        for line in legend(&sweep.body) {
+            text.push_str(&wrap(&line, "", columns));
+        }
     }
     let advice: Vec<&Advice> =
         sweep.body.advice.iter().filter(|line| line.fits || all_lines).collect();

@@ -185,18 +185,25 @@ impl<'a> Story<'a> {
     }
 
     fn undecided(&self, what: &str) -> String {
-        let open: Vec<String> =
-            self.of(Standing::Undecided).map(|tried| place(&tried.arm, self.grid)).collect();
-        let others = match open.as_slice() {
-            [] => "the others".to_owned(),
-            few if few.len() <= MAX_NAMED => few.join(", "),
-            many => format!("{} other candidates", many.len()),
-        };
+        let open: Vec<&Arm> = self.of(Standing::Undecided).map(|tried| &tried.arm).collect();
         let bound = match self.conclusion.regret.map(f64::exp_m1) {
             Some(regret) if regret < 1.0 => {
                 format!(", of which one may be up to {} {}", percent(regret), self.better())
             }
             _ => String::new(),
+        };
+        let workers = self.chosen.workers;
+        if !open.is_empty() && open.iter().all(|arm| arm.workers == workers) {
+            let ways = [self.chosen].into_iter().chain(open).map(|arm| how(arm, self.grid));
+            let ways = ways.collect::<Vec<_>>().join(" or ");
+            let workers = count(workers);
+            return format!("Use {workers}: where they run is not decided ({ways}{bound}).");
+        }
+        let open: Vec<String> = open.into_iter().map(|arm| place(arm, self.grid)).collect();
+        let others = match open.as_slice() {
+            [] => "the others".to_owned(),
+            few if few.len() <= MAX_NAMED => few.join(", "),
+            many => format!("{} other candidates", many.len()),
         };
         format!(
             "Not decided: {what} did as well as any so far, but cannot be told apart from {others}{bound}."
@@ -245,11 +252,14 @@ fn waiting(cpu_share: Option<f64>) -> Option<String> {
 
 /// `4 workers (one on each core)`.
 pub(crate) fn place(arm: &Arm, grid: &Grid) -> String {
-    let workers = match arm.workers {
+    format!("{} ({})", count(arm.workers), how(arm, grid))
+}
+
+fn count(workers: u32) -> String {
+    match workers {
         1 => "1 worker".to_owned(),
         workers => format!("{workers} workers"),
-    };
-    format!("{workers} ({})", how(arm, grid))
+    }
 }
 
 /// Where the workers of an arm are, in words.
@@ -351,6 +361,7 @@ mod tests {
             sentence(ThreadVerdict::GoodEnough, [Worse, Undecided, Worse, Equal], Goal::Energy),
             sentence(ThreadVerdict::Undecided, [Undecided, Worse, Worse, Equal], Goal::Throughput),
             sentence(ThreadVerdict::Undecided, [Undecided; 4], Goal::Energy),
+            sentence(ThreadVerdict::Undecided, [Worse, Worse, Worse, Undecided], Goal::Throughput),
             sentence(ThreadVerdict::TooFewBlocks, [Undecided; 4], Goal::Throughput),
         ];
         insta::assert_snapshot!(told.join("\n"));

@@ -16,7 +16,7 @@ fn a_command_is_needed() {
     insta::assert_snapshot!(reported(&[]), @r"
     exit 2
     corun: expected a command or `--workload NAME`, found neither
-      For instance: corun measure bash examples/regn.sh
+      For instance: corun measure ./job, or corun threads -- ./solver -j {workers}
     ");
     insta::assert_snapshot!(reported(&["true", "--max-time=1s"]), @r"
     exit 2

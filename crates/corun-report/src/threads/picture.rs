@@ -16,7 +16,7 @@ const FIGURES: f64 = 190.0;
 const ROW: f64 = 24.0;
 const BAR: f64 = 16.0;
 /// Letters of a line of text.
-const LETTERS: usize = 110;
+const LETTERS: usize = 94;
 const LINE: f64 = 18.0;
 
 const STYLE: &str = "

@@ -71,7 +71,7 @@ pub fn calibrate(
 #[cfg(test)]
 mod tests;
 
-/// A bench that goes no further once it is asked to stop, and tells of what it times.
+/// A bench that stops when it is asked to, and reports its progress.
 struct Stoppable<'b> {
     bench: &'b mut dyn RoutineTimer,
     stop: &'b AtomicBool,

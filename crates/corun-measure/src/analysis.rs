@@ -48,7 +48,7 @@ pub enum Workers {
     Counted,
     /// Some work and others wait for them or hand work on.
     Together,
-    /// They are a server's, and are not told apart.
+    /// They are a server's, and are not distinguished.
     Service,
 }
 

@@ -153,7 +153,7 @@ fn of_guest(guest: &Guest) -> String {
             "The vCPUs are not pinned to single cores: the guest's {width} siblings a core are siblings by name only."
         ),
         Pinning::Unknown if guest.cores.is_empty() => {
-            "This is a virtual machine, and its vCPU threads cannot be told from others: start QEMU with -name \
+            "This is a virtual machine, and its vCPU threads cannot be distinguished: start QEMU with -name \
              debug-threads=on."
                 .to_owned()
         }

@@ -1,4 +1,4 @@
-//! A virtual machine: the cores that its guest is told of, and the host's cores that they run on.
+//! A virtual machine: the guest's cores, and the host's cores that their vCPU threads run on.
 //!
 //! QEMU numbers vCPUs so that siblings of a guest core follow each other; how many a core has is in its option `-smp`
 //! (`-smp 8,sockets=1,cores=4,threads=2`). It names the threads `CPU 0/KVM` where `-name debug-threads=on` is given,

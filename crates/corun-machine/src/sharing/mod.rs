@@ -174,7 +174,7 @@ pub struct BusyTask {
 /// What a virtual machine's guest sees as cores, and where the host runs them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Guest {
-    /// Siblings a core that the guest is told of (`-smp threads=`).
+    /// The SMT width of the guest (`-smp threads=`).
     pub threads_a_core: u32,
     /// Whether its siblings are siblings of the host.
     pub pinning: Pinning,
@@ -218,7 +218,7 @@ pub enum Pinning {
     Stacked,
     /// vCPUs may run on several cores.
     NotPinned,
-    /// The vCPU threads cannot be told from the others, or no core is known.
+    /// The vCPU threads cannot be distinguished from other threads, or no core is known.
     Unknown,
 }
 

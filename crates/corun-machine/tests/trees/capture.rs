@@ -1,4 +1,4 @@
-//! A captured machine is read as the machine that it was taken from, and tells of nothing else.
+//! A captured machine is read as the machine that it was taken from, and holds no other data.
 
 use corun_machine::doctor::Report;
 use corun_machine::{Capture, CaptureError, Machine, Names, RootFiles};

@@ -227,9 +227,11 @@ impl Sweep<'_> {
             }
             match self.run_block(block, executor, observer) {
                 Ok(()) => {}
-                Err(ExecutionError::Timeout { arm, .. })
-                    if block == 0 && self.is_time_up(executor) =>
-                {
+                Err(ExecutionError::Timeout { .. }) if block > 0 => {
+                    let sentence = self.time_up(block);
+                    return Ok(self.end(block, EndReason::TimeUp, sentence, None));
+                }
+                Err(ExecutionError::Timeout { arm, .. }) => {
                     let allowed = humantime::format_duration(self.schedule.max_time);
                     let sentence = format!(
                         "the time allowed ({allowed}) was used up during the first run of {arm}"
@@ -313,7 +315,9 @@ impl Sweep<'_> {
             }
             let outcome = match executor.run(&arm) {
                 Ok(outcome) => outcome,
-                Err(error) if is_of_the_candidate(&error) && !self.is_time_up(executor) => {
+                Err(error)
+                    if is_of_the_candidate(&error) && !self.is_out_of_time(&error, executor) =>
+                {
                     self.search.fail(index);
                     self.failures.insert(index, error.to_string());
                     self.first_failure.get_or_insert(error);
@@ -370,8 +374,10 @@ impl Sweep<'_> {
         })
     }
 
-    fn is_time_up(&self, executor: &dyn Executor) -> bool {
-        executor.elapsed() >= self.schedule.max_time
+    /// Whether a run was ended because the time allowed is over, and not because the candidate is slow.
+    fn is_out_of_time(&self, error: &ExecutionError, executor: &dyn Executor) -> bool {
+        let is_over = executor.elapsed() >= self.schedule.max_time;
+        is_over && matches!(error, ExecutionError::Timeout { .. })
     }
 
     fn time_up(&self, blocks: u32) -> String {

@@ -18,7 +18,7 @@ const MAX_POINTS: usize = 24;
 const MAX_AT_ONCE: usize = 10;
 /// Points are added when the ones they depend on ran so often.
 const MIN_BLOCKS_SEEN: u32 = 2;
-/// Numbers of workers closer than this part of each other are not told apart.
+/// Numbers of workers closer than one part in this many are not distinguished.
 const FINEST: u32 = 8;
 /// The most workers that the kernel places, in workers for each logical CPU.
 const MAX_OVERSUBSCRIBED: u32 = 16;

@@ -330,7 +330,7 @@ fn not_started(barrier: &StartBarrier, command: &Command) -> Option<ExecutionErr
     })
 }
 
-/// One of the arm's workers, which are not told apart.
+/// One of the arm's workers, which are not distinguished.
 fn one_worker(took: Duration) -> WorkerSample {
     WorkerSample {
         seconds: took.as_secs_f64(),

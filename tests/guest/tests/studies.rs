@@ -11,8 +11,11 @@ use corun_record::{Document, Metric, Source, StudyFigure, StudyResult};
 /// Long enough for all studies, twice, on a busy host.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// Enough for two blocks of the first experiment of each: the time is a limit.
-const BUDGET: &str = "--max-time 10s --quiet";
+/// A limit for each of many studies: enough for two blocks of the first experiment.
+const SHORT: &str = "--max-time 15s --quiet";
+
+/// A limit for one study, which reaches its least blocks well before it, on a busy host too.
+const AMPLE: &str = "--max-time 90s --quiet";
 
 /// Twenty and more workers may need longer on four logical CPUs of a busy host than they are given.
 const MANY_WORKERS: [&str; 3] = ["ibm-chat", "ibm-dbench", "ibm-tbench"];
@@ -20,7 +23,7 @@ const MANY_WORKERS: [&str; 3] = ["ibm-chat", "ibm-dbench", "ibm-tbench"];
 #[test]
 fn every_study_runs_to_its_end_with_smt_on() {
     let names = study_names();
-    let Some(outcome) = outcome(&names, "", "") else { return };
+    let Some(outcome) = outcome(&names, "", SHORT) else { return };
     for name in &names {
         for run in result(&outcome, name).runs {
             assert_eq!((run.machine.smt_width, run.machine.online_cpus), (2, 4), "{name}");
@@ -31,7 +34,7 @@ fn every_study_runs_to_its_end_with_smt_on() {
 #[test]
 fn every_study_runs_to_its_end_with_smt_off() {
     let names = study_names();
-    let Some(outcome) = outcome(&names, "corun smt off --yes\n", "") else { return };
+    let Some(outcome) = outcome(&names, "corun smt off --yes\n", SHORT) else { return };
     for name in &names {
         for run in result(&outcome, name).runs {
             assert_eq!((run.machine.smt_width, run.machine.online_cpus), (1, 2), "{name}");
@@ -42,7 +45,7 @@ fn every_study_runs_to_its_end_with_smt_off() {
 #[test]
 fn what_a_publication_switched_is_switched_and_comes_back() {
     let name = "smt-test-2020";
-    let Some(outcome) = outcome(&[name.to_owned()], "", "--smt-switch --yes") else { return };
+    let Some(outcome) = outcome(&[name.to_owned()], "", &format!("--smt-switch --yes {AMPLE}")) else { return };
     let result = result(&outcome, name);
     let is_gain = |it: &&StudyFigure| it.metric == Metric::SwitchGain && it.measured.is_some();
     assert_eq!(result.figures.iter().filter(is_gain).count(), 1, "{:?}", result.figures);
@@ -68,7 +71,7 @@ fn outcome(names: &[String], before: &str, options: &str) -> Option<Outcome> {
     let guest = Guest::new(Shape { sockets: 1, cores: 2, threads: 2 }).deadline(DEADLINE);
     let run = |name: &String| {
         format!(
-            "code=0; corun study run {name} {options} {BUDGET} --json /results/{name} || code=$?\n\
+            "code=0; corun study run {name} {options} --json /results/{name} || code=$?\n\
              echo $code > /results/{name}.exit\n"
         )
     };

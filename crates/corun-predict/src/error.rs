@@ -46,6 +46,9 @@ pub enum PredictError {
     /// This machine's memory, as it was found, makes no model.
     #[error("expected memory that a model can have, found: {0}")]
     Memory(ModelError),
+    /// No model can be changed so.
+    #[error(transparent)]
+    Changed(ModelError),
     /// Nothing of the program was recorded.
     #[error("expected instructions to simulate, found none in a run of {total}")]
     TooShort {
@@ -82,6 +85,7 @@ impl Actionable for PredictError {
             }
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Simulation(error) => error.exit(),
+            Self::Changed(error) => error.exit(),
             _ => Exit::Failed,
         }
     }
@@ -120,6 +124,7 @@ impl Actionable for PredictError {
                  --tracer."
                     .to_owned()
             }
+            Self::Changed(error) => error.next_step(),
             Self::Memory(_) => "Predict with the model's own memory: --memory model.".to_owned(),
             Self::TooShort { .. } => {
                 "Ask for longer windows with --sample, or for the whole run with --whole; with --from-call, \

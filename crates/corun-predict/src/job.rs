@@ -6,15 +6,13 @@ use std::time::Duration;
 use corun_machine::Machine;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{Caveat, PageSize};
+use corun_record::{Caveat, PageSize, Placement};
 use corun_trace::{Chosen, SystemCall, Target};
 
 use crate::Sampling;
 
-/// The program to predict, the core to predict it on, and the options.
-pub struct Job<'a> {
-    /// The program.
-    pub target: Target,
+/// A core to predict on.
+pub struct Core<'a> {
     /// The core model.
     pub model: &'a CoreModel,
     /// The source of the last-level cache's and the memory's parameters.
@@ -25,8 +23,33 @@ pub struct Job<'a> {
     pub timings: &'a TimingTable,
     /// The reason for choosing this core, as one sentence.
     pub reason: String,
+    /// Whether it is this host's own, so that what was measured is compared with what is predicted.
+    pub is_own: bool,
     /// The caveats about the model, one sentence each.
     pub caveats: Vec<Caveat>,
+}
+
+/// What runs beside the program, and where.
+#[derive(Default)]
+pub struct Beside {
+    /// Placements with busy siblings: `full`, `full@K` and `packed`; none to predict the program alone.
+    pub placements: Vec<Placement>,
+    /// The program on the other hardware thread; copies of the predicted one, if none.
+    pub other: Option<Target>,
+    /// Fields of the model that are changed for one more prediction each.
+    pub what_if: Vec<(String, String)>,
+    /// Chooses how far apart copies run.
+    pub seed: u64,
+}
+
+/// The program to predict, the cores to predict it on, and the options.
+pub struct Job<'a> {
+    /// The program.
+    pub target: Target,
+    /// The cores, the first of which the program is measured for.
+    pub cores: Vec<Core<'a>>,
+    /// What runs beside it.
+    pub beside: Beside,
     /// The tracer.
     pub tracer: Chosen<'a>,
     /// The system call whose first return starts the measured part of the run; none to start at the beginning.

@@ -11,13 +11,14 @@ mod job;
 mod native;
 mod predict;
 mod sampling;
+mod siblings;
 mod silence;
 mod stages;
 
 pub use error::PredictError;
 pub use estimate::over;
 pub use extrapolation::extrapolated;
-pub use job::{Job, MemoryOf};
+pub use job::{Beside, Core, Job, MemoryOf};
 pub use native::{MeasureError, Measured, measure};
 pub use predict::predict;
 pub use sampling::Sampling;

@@ -6,12 +6,13 @@ use std::time::{Instant, SystemTime};
 use corun_record::{Prediction, Progress};
 
 use crate::stages::{
-    ExtrapolatedRun, FittedModel, MeasuredProgram, MemoryProbe, ProfiledRun, RecordedRun, Report,
-    SimulatedRun,
+    BesideRun, ExtrapolatedRun, FittedModel, MeasuredProgram, MemoryProbe, ProfiledRun,
+    RecordedRun, Report, SimulatedRun, Subject,
 };
 use crate::{Job, PredictError};
 
-/// Predicts how long a program takes on a core; `progress` hears of each stage.
+/// Predicts how long a program takes on each of some cores, and what siblings do to it there; `progress` hears of each
+/// stage. The program is traced and measured once.
 ///
 /// # Errors
 /// If the program cannot be run, traced or simulated, or `stop` was set. A program that cannot be measured natively gets
@@ -20,21 +21,49 @@ pub fn predict(
     job: &Job<'_>,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Prediction, PredictError> {
+) -> Result<Vec<Prediction>, PredictError> {
     let (started, begun) = (SystemTime::now(), Instant::now());
-    let profiled = ProfiledRun::of(job, progress, stop)?;
-    let recorded = RecordedRun::of(job, profiled, progress, stop)?;
+    let recorded = record(job, Subject::predicted(job), progress, stop)?;
+    let other = job.beside.other.as_ref().map(Subject::beside);
+    let other = other.map(|other| record(job, other, progress, stop)).transpose()?;
     let probe = MemoryProbe::prepare(job);
     let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
-    let fitted = FittedModel::of(job, &measured)?;
-    let simulated = SimulatedRun::of(job, &recorded, &fitted, progress, stop)?;
-    let extrapolated = ExtrapolatedRun::of(&recorded, &simulated);
-    let report = Report { job, recorded: &recorded, measured, fitted, simulated, extrapolated };
-    let prediction = report.document(started, begun.elapsed());
+    let mut predictions = Vec::new();
+    for core in &job.cores {
+        let fitted = FittedModel::of(job, core, &measured)?;
+        let simulated = SimulatedRun::of(job, core, &recorded, &fitted, progress, stop)?;
+        let runs = (&recorded, other.as_ref());
+        let beside = BesideRun::of(job, core, runs, &fitted, progress, stop)?;
+        let extrapolated = ExtrapolatedRun::of(&recorded, &simulated);
+        let (recorded, other) = runs;
+        let (measured, fitted, simulated) = (&measured, &fitted, &simulated);
+        let report = Report {
+            job,
+            core,
+            recorded,
+            other,
+            measured,
+            fitted,
+            simulated,
+            beside: &beside,
+            extrapolated,
+        };
+        predictions.push(report.document(started, begun.elapsed()));
+    }
     if stop.load(Ordering::Relaxed) {
         // Ctrl-C also reaches the program, which may have ended before the flag was read.
         return Err(PredictError::Interrupted { during: "measured" });
     }
     recorded.keep(job.keep.as_deref())?;
-    Ok(prediction)
+    Ok(predictions)
+}
+
+fn record(
+    job: &Job<'_>,
+    subject: Subject<'_>,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<RecordedRun, PredictError> {
+    let profiled = ProfiledRun::of(job, subject, progress, stop)?;
+    RecordedRun::of(job, subject, profiled, progress, stop)
 }

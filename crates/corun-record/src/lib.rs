@@ -7,6 +7,7 @@
 mod actionable;
 mod audit;
 mod bench;
+mod beside;
 mod blocks;
 mod by_number;
 mod calibration;
@@ -43,6 +44,7 @@ pub use audit::{
     ListedAuditProperty,
 };
 pub use bench::{Bench, WorkloadNotPossible};
+pub use beside::{Cause, Effect, MissRate, PredictedPlacement, WhatIf};
 pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
 pub use calibration::{
     BaseForm, BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,
@@ -66,7 +68,7 @@ pub use placements::{
 pub use plain::{excerpt, on_lines, on_one_line, shortened, shown, steers};
 pub use prediction::{
     CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
-    Prediction, SimulationCost, SkippedPart, StackShare, TracedPart,
+    Prediction, PredictionTable, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
 pub use record::{Body, Record};

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::beside::{PredictedPlacement, WhatIf};
 use crate::json::Document;
 use crate::observation::{Estimate, Metric, Observation, Source};
 use crate::run::{Caveat, Ending, MachineSummary};
@@ -38,6 +39,12 @@ pub struct Prediction {
     pub observations: Vec<Observation>,
     /// Where the predicted cycles go, the largest share first; the shares add up to 1.
     pub stack: Vec<StackShare>,
+    /// The program beside busy siblings, a placement each; empty where it was predicted alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<PredictedPlacement>,
+    /// The same on changed cores.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub what_if: Vec<WhatIf>,
     /// Mispredicted branches in 1000 instructions.
     pub mispredicts_per_thousand: f64,
     /// The runs that were measured; absent where none was.
@@ -55,6 +62,9 @@ pub struct PredictedCore {
     pub title: String,
     /// Why it was chosen, as one sentence.
     pub reason: String,
+    /// Whether it is that of the machine that the program was measured on.
+    #[serde(default)]
+    pub is_own: bool,
     /// The clock that cycles were converted to seconds with, in GHz.
     pub ghz: f64,
     /// Where that clock is from.
@@ -193,7 +203,10 @@ pub struct MeasuredRun {
 
 impl MeasuredRuns {
     /// The kernel's share of a thread's time beyond which nothing is predicted of it.
-    pub const MAX_KERNEL_SHARE: f64 = 0.10;
+    pub const MAX_KERNEL_SHARE: f64 = 0.30;
+
+    /// The kernel's share from which on a reader is told that the prediction is of the rest.
+    pub const NOTABLE_KERNEL_SHARE: f64 = 0.10;
 }
 
 impl MeasuredRun {
@@ -242,5 +255,39 @@ impl Document for Prediction {
             rename(measured, "warm_up", "warmup");
             each(measured, "runs", |run| rename(run, "crowded", "contention_share"));
         });
+    }
+}
+
+/// What `corun predict --model M1,M2 --json` writes: a prediction for each core.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictionTable {
+    /// Always `corun-predictions`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// A core each, in the order in which they were asked for; the program is the same.
+    pub predictions: Vec<Prediction>,
+}
+
+impl PredictionTable {
+    /// The table of these predictions.
+    pub fn new(predictions: Vec<Prediction>, corun_version: &str) -> Self {
+        Self {
+            format: Self::FORMAT.to_owned(),
+            version: Self::VERSION,
+            corun_version: corun_version.to_owned(),
+            predictions,
+        }
+    }
+}
+
+impl Document for PredictionTable {
+    const FORMAT: &str = "corun-predictions";
+    const VERSION: u32 = 1;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        each(json, "predictions", Prediction::upgrade);
     }
 }

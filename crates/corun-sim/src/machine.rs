@@ -74,12 +74,40 @@ impl<F: InstructionSource> Machine<F> {
     /// # Errors
     /// If the core makes no progress.
     pub(crate) fn warm_up(&mut self, until: u64, end: u64) -> Result<(), Box<Deadlock>> {
-        let warmed =
-            self.cores[0].warm(0, until.min(end.saturating_sub(DETAILED)), &mut self.memory);
-        if warmed.is_none() {
-            return Err(self.watch.lost(0, &self.cores));
-        }
+        self.warm(&[until.min(end.saturating_sub(DETAILED))])?;
         self.run(&[vec![until]]).map(drop)
+    }
+
+    /// Takes all threads of the first core on until the last instructions before their targets, and then the first of
+    /// them through the pipeline to its target, beside the others.
+    ///
+    /// # Errors
+    /// If the core makes no progress.
+    pub(crate) fn warm_up_together(&mut self, targets: &[u64]) -> Result<(), Box<Deadlock>> {
+        let before: Vec<u64> = targets.iter().map(|it| it.saturating_sub(DETAILED)).collect();
+        self.warm(&before)?;
+        self.run_first(targets[0])
+    }
+
+    /// Runs the first thread of the first core to its target, beside the others.
+    ///
+    /// # Errors
+    /// If the core makes no progress.
+    pub(crate) fn run_first(&mut self, target: u64) -> Result<(), Box<Deadlock>> {
+        let mut targets = vec![u64::MAX; self.cores[0].threads()];
+        targets[0] = target;
+        self.run(&[targets]).map(drop)
+    }
+
+    /// Takes all threads of the first core on to their targets, as far as caches and predictors notice.
+    ///
+    /// # Errors
+    /// If what the pipeline has begun comes to no end.
+    pub(crate) fn warm(&mut self, targets: &[u64]) -> Result<(), Box<Deadlock>> {
+        match self.cores[0].warm(targets, &mut self.memory) {
+            Some(()) => Ok(()),
+            None => Err(self.watch.lost(0, &self.cores)),
+        }
     }
 
     /// Goes on until some thread has retired as many instructions as its target says, of each thread of
@@ -403,9 +431,9 @@ mod tests {
                     alone(&model, &timings, &trace, ThreadId(0), PageSize::Small, &Unwatched)
                         .unwrap();
                 // In two parts, between which the pipeline is full.
-                machine.cores[0].warm(0, warmed / 2, &mut machine.memory).unwrap();
+                machine.cores[0].warm(&[warmed / 2], &mut machine.memory).unwrap();
                 machine.run(&[vec![warmed / 2 + 500]]).unwrap();
-                machine.cores[0].warm(0, warmed, &mut machine.memory).unwrap();
+                machine.cores[0].warm(&[warmed], &mut machine.memory).unwrap();
                 let before = machine.state(0, 0);
                 machine.run(&[vec![before.retired + 900]]).unwrap();
                 let state = machine.state(0, 0).since(&before);

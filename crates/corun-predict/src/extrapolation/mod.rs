@@ -18,7 +18,8 @@ use corun_stats::student_t;
 
 use crate::estimate::LEVEL;
 use coefficients::Coefficients;
-use sample::{Sample, instructions, variance};
+pub(crate) use sample::Sample;
+use sample::{instructions, variance};
 
 /// Cycles of a run of `total` instructions from its windows; none without windows.
 ///

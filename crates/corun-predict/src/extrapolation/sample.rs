@@ -3,17 +3,17 @@
 use corun_sim::SimulatedWindow;
 
 /// Windows, and what they are of.
-pub(super) struct Sample<'a> {
+pub(crate) struct Sample<'a> {
     /// Each window, with how many times it counts.
     pub(super) windows: Vec<(&'a SimulatedWindow, f64)>,
     /// Whether they were chosen to count so many times.
     pub(super) is_chosen: bool,
     /// Instructions of the windows, ...
-    pub(super) instructions: f64,
+    pub(crate) instructions: f64,
     /// ... of all that is recorded, ...
     pub(super) recorded: f64,
     /// ... and of the run.
-    pub(super) total: f64,
+    pub(crate) total: f64,
 }
 
 pub(super) fn instructions(window: &SimulatedWindow) -> f64 {
@@ -21,7 +21,7 @@ pub(super) fn instructions(window: &SimulatedWindow) -> f64 {
 }
 
 impl<'a> Sample<'a> {
-    pub(super) fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
+    pub(crate) fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
         let is_chosen = windows.iter().all(|window| window.weight.is_some());
         let chosen = |it: &SimulatedWindow| it.weight.filter(|_| is_chosen);
         let times =
@@ -43,8 +43,14 @@ impl<'a> Sample<'a> {
     }
 
     /// Of something of windows, for each instruction of the run.
-    pub(super) fn mean(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
+    pub(crate) fn mean(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
         self.windows.iter().map(|(it, times)| times * of(it)).sum::<f64>() / self.stand_for()
+    }
+
+    /// The same of a value for each window.
+    pub(crate) fn mean_of(&self, values: &[f64]) -> f64 {
+        let sum = |((_, times), value): (&(&SimulatedWindow, f64), &f64)| times * value;
+        self.windows.iter().zip(values).map(sum).sum::<f64>() / self.stand_for()
     }
 
     /// Of something of windows, how much of it what is not recorded has; nothing unless they stand for that.
@@ -64,7 +70,7 @@ impl<'a> Sample<'a> {
     /// Of the mean of these, one a window, for each instruction of the run, if the windows were random: by how much it
     /// would be another one without each of them in turn (jackknife), so that a window which stands for most of the run
     /// does not confirm itself.
-    pub(super) fn variance(&self, values: &[f64], freedom_lost: usize) -> f64 {
+    pub(crate) fn variance(&self, values: &[f64], freedom_lost: usize) -> f64 {
         let all = self.stand_for();
         let windows = || self.windows.iter().zip(values);
         let mean = windows().map(|((_, times), value)| times * value).sum::<f64>() / all;

@@ -12,7 +12,7 @@ const MIN_USER_S: f64 = 0.01;
 pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     let (recorded, simulated) = (report.recorded, &report.simulated.windows);
     let instructions = report.extrapolated.instructions;
-    let mut caveats = report.job.caveats.clone();
+    let mut caveats = report.core.caveats.clone();
     caveats.extend(report.measured.caveats.iter().cloned());
     caveats.extend(report.fitted.caveat.iter().cloned());
     caveats.extend([

@@ -5,7 +5,7 @@ use corun_model::{CoreModel, is_setting_of};
 use corun_record::{CalibratedField, Caveat};
 
 use super::MeasuredProgram;
-use crate::{Job, PredictError};
+use crate::{Core, Job, MemoryOf, PredictError};
 
 /// The core model that is simulated.
 pub(crate) struct FittedModel {
@@ -18,18 +18,23 @@ pub(crate) struct FittedModel {
 
 impl FittedModel {
     /// Fits the model to the readings; fields that the user set stay as they are.
-    pub(crate) fn of(job: &Job<'_>, measured: &MeasuredProgram) -> Result<Self, PredictError> {
+    pub(crate) fn of(
+        job: &Job<'_>,
+        core: &Core<'_>,
+        measured: &MeasuredProgram,
+    ) -> Result<Self, PredictError> {
         let is_virtual = job.machine.hypervisor.is_some();
         let fit =
-            |(rings, readings): &(_, Vec<_>)| fit_memory(job.model, *rings, readings, is_virtual);
-        let (mut memory, caveat) = match measured.readings.as_ref().map(fit) {
+            |(rings, readings): &(_, Vec<_>)| fit_memory(core.model, *rings, readings, is_virtual);
+        let readings = measured.readings.as_ref().filter(|_| core.memory == MemoryOf::Host);
+        let (mut memory, caveat) = match readings.map(fit) {
             None => (Vec::new(), None),
             Some(Ok(memory)) => (memory, None),
             Some(Err(implausible)) => (Vec::new(), Some(not_used(&implausible))),
         };
-        memory.retain(|found| !job.set.iter().any(|(name, _)| is_setting_of(name, &found.field)));
+        memory.retain(|found| !core.set.iter().any(|(name, _)| is_setting_of(name, &found.field)));
         let settings: Vec<_> = memory.iter().map(CalibratedField::setting).collect();
-        let model = job.model.clone().with(&settings).map_err(PredictError::Memory)?;
+        let model = core.model.clone().with(&settings).map_err(PredictError::Memory)?;
         Ok(Self { model, memory, caveat })
     }
 }

@@ -1,5 +1,6 @@
 //! The stages of a prediction: each is a type that is made from the output of earlier stages.
 
+mod beside;
 mod caveats;
 mod extrapolate;
 mod fit;
@@ -10,6 +11,13 @@ mod report;
 mod simulate;
 mod trace;
 
+use std::path::Path;
+
+use corun_trace::{SystemCall, Target};
+
+use crate::Job;
+
+pub(crate) use beside::BesideRun;
 pub(crate) use extrapolate::ExtrapolatedRun;
 pub(crate) use fit::FittedModel;
 pub(crate) use measure::MeasuredProgram;
@@ -18,3 +26,26 @@ pub(crate) use profile::ProfiledRun;
 pub(crate) use report::Report;
 pub(crate) use simulate::SimulatedRun;
 pub(crate) use trace::RecordedRun;
+
+/// A program that is traced: the predicted one, or the one beside it.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    /// The program.
+    pub(crate) target: &'a Target,
+    /// The system call at which it begins to count.
+    pub(crate) from: Option<SystemCall>,
+    /// Where the trace is kept.
+    pub(crate) keep: Option<&'a Path>,
+}
+
+impl<'a> Subject<'a> {
+    /// The predicted program.
+    pub(crate) fn predicted(job: &'a Job<'_>) -> Self {
+        Self { target: &job.target, from: job.from, keep: job.keep.as_deref() }
+    }
+
+    /// Another one, from its start; its trace is not kept.
+    pub(crate) fn beside(target: &'a Target) -> Self {
+        Self { target, from: None, keep: None }
+    }
+}

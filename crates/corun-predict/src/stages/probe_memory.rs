@@ -15,10 +15,11 @@ pub(crate) struct MemoryProbe {
 impl MemoryProbe {
     /// Allocates the probe's memory if native runs are measured and this host's memory is asked for.
     pub(crate) fn prepare(job: &Job<'_>) -> Self {
-        if job.memory == MemoryOf::Model || job.measure_for.is_none() {
+        let on_host = job.cores.iter().find(|core| core.memory == MemoryOf::Host);
+        let Some(core) = on_host.filter(|_| job.measure_for.is_some()) else {
             return Self { probe: None, caveat: None };
-        }
-        let probe = match ProbeRings::of(job.model) {
+        };
+        let probe = match ProbeRings::of(core.model) {
             Some(rings) => InterferenceProbe::new(rings).map_err(|error| error.to_string()),
             None => Err("the model has no last level that cores share".to_owned()),
         };

@@ -3,8 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use corun_record::{Progress, Stage};
-use corun_trace::{Ending, Native, Plan, PreRun, PreRunResult, TraceError};
+use corun_trace::{Ending, Native, Plan, PreRun, PreRunResult, Target, TraceError};
 
+use super::Subject;
 use crate::{Job, PredictError};
 
 /// The result of the pre-run, and the plan of the traced run that follows from it.
@@ -21,16 +22,17 @@ impl ProfiledRun {
     /// Runs the program once, unless the plan is known without.
     pub(crate) fn of(
         job: &Job<'_>,
+        subject: Subject<'_>,
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
-        let pre_run = job.sampling.pre_run(job.from);
+        let pre_run = job.sampling.pre_run(subject.from);
         let mut result = None;
         if pre_run.is_needed() {
             let what =
                 if pre_run.learns() { "profiling the program" } else { "counting instructions" };
             progress.begin(Stage::new(what, "", None));
-            let found = run(job, pre_run, stop)?;
+            let found = run(job, subject.target, pre_run, stop)?;
             PredictError::check_ending(found.traced.ending)?;
             result = Some(found);
         }
@@ -42,13 +44,18 @@ impl ProfiledRun {
     }
 }
 
-fn run(job: &Job<'_>, pre_run: PreRun, stop: &AtomicBool) -> Result<PreRunResult, PredictError> {
-    pre_run.run(&job.target, job.tracer.tracer, stop).map_err(|error| {
+fn run(
+    job: &Job<'_>,
+    target: &Target,
+    pre_run: PreRun,
+    stop: &AtomicBool,
+) -> Result<PreRunResult, PredictError> {
+    pre_run.run(target, job.tracer.tracer, stop).map_err(|error| {
         if let TraceError::NoCall { .. } = error {
             return PredictError::Trace(error);
         }
         // A program that dies before its first event looks like a tracer failure: run it natively to distinguish them.
-        match Native::run(&job.target, stop).map(|native| native.ending) {
+        match Native::run(target, stop).map(|native| native.ending) {
             Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
             Ok(Ending::Interrupted) => PredictError::Interrupted { during: "traced" },
             _ => PredictError::Trace(error),

@@ -5,12 +5,16 @@ use std::time::{Duration, SystemTime};
 use corun_measure::machine_summary;
 use corun_record::{
     ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
-    PredictedCore, PredictedWindow, Prediction, SkippedPart, Source, StackShare, TracedPart,
+    Placement, PredictedCore, PredictedPlacement, PredictedWindow, Prediction, SkippedPart, Source,
+    TracedPart, WhatIf,
 };
 
-use super::{ExtrapolatedRun, FittedModel, MeasuredProgram, RecordedRun, SimulatedRun, caveats};
-use crate::Job;
+use super::{
+    BesideRun, ExtrapolatedRun, FittedModel, MeasuredProgram, RecordedRun, SimulatedRun, caveats,
+};
 use crate::estimate::{LEVEL, over, repeated};
+use crate::siblings::{self, slowdown, work, work_of_two};
+use crate::{Core, Job};
 
 /// The arm of every observation here.
 const ARM: &str = "single";
@@ -18,24 +22,27 @@ const ARM: &str = "single";
 /// The outputs of all stages.
 pub(crate) struct Report<'a> {
     pub(crate) job: &'a Job<'a>,
+    pub(crate) core: &'a Core<'a>,
     pub(crate) recorded: &'a RecordedRun,
-    pub(crate) measured: MeasuredProgram,
-    pub(crate) fitted: FittedModel,
-    pub(crate) simulated: SimulatedRun,
+    pub(crate) other: Option<&'a RecordedRun>,
+    pub(crate) measured: &'a MeasuredProgram,
+    pub(crate) fitted: &'a FittedModel,
+    pub(crate) simulated: &'a SimulatedRun,
+    pub(crate) beside: &'a [BesideRun],
     pub(crate) extrapolated: ExtrapolatedRun,
 }
 
 impl Report<'_> {
     /// The document.
     pub(crate) fn document(self, started: SystemTime, elapsed: Duration) -> Prediction {
-        let Self { job, recorded, .. } = self;
+        let Self { job, core, recorded, .. } = self;
         let together = &self.simulated.windows.together;
         let (simulated, mispredicts) = (together.instructions, together.mispredicts);
         let not_predicted = self.kernel_share().and_then(why_not_predicted);
         let clock = self.of_runs(|run| run.ghz);
         let (ghz, clock) = match clock {
             Some(clock) => (clock.value, ClockSource::Measured),
-            None => (job.model.gigahertz, ClockSource::Model),
+            None => (core.model.gigahertz, ClockSource::Model),
         };
         Prediction {
             format: Prediction::FORMAT.to_owned(),
@@ -60,19 +67,22 @@ impl Report<'_> {
                 windows: self.windows(),
             },
             observations: self.observations(ghz, not_predicted.is_none()),
+            beside: if not_predicted.is_none() { self.placements() } else { Vec::new() },
+            what_if: if not_predicted.is_none() { self.what_if() } else { Vec::new() },
             not_predicted,
-            stack: self.stack(),
+            stack: siblings::stack(&self.simulated.windows),
             mispredicts_per_thousand: 1e3 * mispredicts as f64 / simulated as f64,
             caveats: caveats::of(&self),
             core: PredictedCore {
-                model: job.model.name.clone(),
-                title: job.model.title.clone(),
-                reason: job.reason.clone(),
+                model: core.model.name.clone(),
+                title: core.model.title.clone(),
+                reason: core.reason.clone(),
+                is_own: core.is_own,
                 ghz,
                 clock,
-                memory: self.fitted.memory,
+                memory: self.fitted.memory.clone(),
             },
-            measured: self.measured.runs,
+            measured: self.measured.runs.clone(),
         }
     }
 
@@ -88,16 +98,78 @@ impl Report<'_> {
             .collect()
     }
 
-    /// The non-empty components of the CPI stack, the largest first.
-    fn stack(&self) -> Vec<StackShare> {
-        let all = self.simulated.windows.together.cycles.max(1) as f64;
-        let components = self.simulated.windows.together.stack.cycles();
-        let mut stack: Vec<StackShare> = components
-            .map(|(name, cycles)| StackShare { component: name.to_owned(), share: cycles / all })
-            .filter(|part| part.share > 0.0)
-            .collect();
-        stack.sort_by(|one, other| other.share.total_cmp(&one.share));
-        stack
+    /// The program beside siblings, on the model as it is.
+    fn placements(&self) -> Vec<PredictedPlacement> {
+        let runs = self.beside.iter().filter(|run| run.setting.is_none());
+        runs.filter_map(|run| self.placement(run)).collect()
+    }
+
+    fn placement(&self, run: &BesideRun) -> Option<PredictedPlacement> {
+        let passes = &run.windows.passes;
+        let alone = &self.simulated.windows;
+        let first = passes.first()?;
+        let apart = run.windows.apart.as_ref();
+        let apart = apart.and_then(|apart| self.slowdown(run, &[apart]));
+        Some(PredictedPlacement {
+            placement: run.placement,
+            threads: run.threads,
+            beside: self.other.iter().map(|it| it.trace.opening().command.clone()).collect(),
+            slowdown: self.slowdown(run, &passes.iter().collect::<Vec<_>>())?,
+            slowdown_of_other: self.slowdown_of_other(run),
+            stack: siblings::stack(first),
+            causes: siblings::causes(alone, first),
+            misses: siblings::misses(alone, first),
+            half_a_run_apart: apart.map(|apart| ratio_of_work(run, &apart, None).value),
+        })
+    }
+
+    fn slowdown(
+        &self,
+        run: &BesideRun,
+        passes: &[&corun_sim::SimulatedWindows],
+    ) -> Option<Estimate> {
+        let alone = run.windows.alone.as_ref().unwrap_or(&self.simulated.windows);
+        slowdown(alone, passes, self.extrapolated.instructions)
+    }
+
+    fn slowdown_of_other(&self, run: &BesideRun) -> Option<Estimate> {
+        let (alone, beside) = run.windows.other.as_ref()?;
+        slowdown(alone, &[beside], self.other?.thread_instructions)
+    }
+
+    fn what_if(&self) -> Vec<WhatIf> {
+        let changed = self.beside.iter().filter_map(|run| {
+            let setting = run.setting.clone()?;
+            let own = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>())?;
+            let estimate = ratio_of_work(run, &own, self.slowdown_of_other(run).as_ref());
+            Some(WhatIf { setting, placement: run.placement, estimate })
+        });
+        changed.collect()
+    }
+
+    /// What siblings do, for each placement.
+    fn beside_observations(&self) -> Vec<Observation> {
+        let runs = self.beside.iter().filter(|run| run.setting.is_none());
+        let of_run = |run: &BesideRun| {
+            let own = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>())?;
+            let other = self.slowdown_of_other(run);
+            let (metric, value) = match run.placement {
+                Placement::Packed(_) => (Metric::CoreEquivalence, own),
+                _ => (Metric::SmtYield, ratio_of_work(run, &own, other.as_ref())),
+            };
+            let observation = |metric, estimate| Observation {
+                metric,
+                arm: run.placement.to_string(),
+                against: Some(Placement::Spread(None).to_string()),
+                of: None,
+                unit: "1".to_owned(),
+                estimate,
+                bootstrap: None,
+                source: Source::Predicted,
+            };
+            Some([observation(metric, value), observation(Metric::SiblingSlowdown, own)])
+        };
+        runs.filter_map(of_run).flatten().collect()
     }
 
     /// The estimate of a figure of the measured runs; none without runs.
@@ -143,7 +215,18 @@ impl Report<'_> {
                 source,
             })
         });
-        observations.collect()
+        let beside = if is_predicted { self.beside_observations() } else { Vec::new() };
+        observations.chain(beside).collect()
+    }
+}
+
+/// Work of the core over that of a core with one thread; of `packed` the time of its workers over that on cores of their
+/// own.
+fn ratio_of_work(run: &BesideRun, own: &Estimate, other: Option<&Estimate>) -> Estimate {
+    match (run.placement, other) {
+        (_, Some(other)) => work_of_two(own, other),
+        (Placement::Packed(_), None) => *own,
+        _ => work(run.threads, own),
     }
 }
 

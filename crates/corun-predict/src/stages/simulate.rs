@@ -8,7 +8,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::{FittedModel, RecordedRun};
-use crate::{Job, PredictError};
+use crate::{Core, Job, PredictError};
 
 /// The simulated windows, and what the simulation cost.
 pub(crate) struct SimulatedRun {
@@ -20,6 +20,7 @@ impl SimulatedRun {
     /// Simulates the recorded windows.
     pub(crate) fn of(
         job: &Job<'_>,
+        core: &Core<'_>,
         recorded: &RecordedRun,
         fitted: &FittedModel,
         progress: &dyn Progress,
@@ -36,7 +37,7 @@ impl SimulatedRun {
         let RecordedRun { trace, thread, .. } = recorded;
         let before = Usage::now();
         let windows =
-            simulate_windows(&fitted.model, job.timings, trace, *thread, job.pages, goes_on)?
+            simulate_windows(&fitted.model, core.timings, trace, *thread, job.pages, goes_on)?
                 .ok_or(PredictError::Interrupted { during: "simulated" })?;
         let cost = Usage::now().since(before, trace.threads()[thread.0 as usize].instructions);
         if windows.together.instructions == 0 {
@@ -46,7 +47,7 @@ impl SimulatedRun {
     }
 }
 
-/// The CPU time and peak memory of this process.
+/// The CPU time of this thread, and the peak memory of the process.
 struct Usage {
     processor_s: f64,
     peak_bytes: u64,
@@ -54,7 +55,8 @@ struct Usage {
 
 impl Usage {
     fn now() -> Self {
-        let usage = getrusage(UsageWho::RUSAGE_SELF).expect("every process may read its own usage");
+        let usage =
+            getrusage(UsageWho::RUSAGE_THREAD).expect("every process may read its own usage");
         let seconds = |time: TimeVal| time.num_microseconds() as f64 * 1e-6;
         Self {
             processor_s: seconds(usage.user_time()) + seconds(usage.system_time()),

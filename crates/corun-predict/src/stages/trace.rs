@@ -9,10 +9,11 @@ use corun_files::Output;
 use corun_record::Progress;
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
-    Ending, Part, Plan, SlowRunNotice, ThreadId, TraceError, TraceOutcome, TraceRequest, run_trace,
+    Ending, Part, Plan, SlowRunNotice, Target, ThreadId, TraceError, TraceOutcome, TraceRequest,
+    run_trace,
 };
 
-use super::ProfiledRun;
+use super::{ProfiledRun, Subject};
 use crate::silence::Silence;
 use crate::{Job, PredictError};
 
@@ -38,15 +39,17 @@ impl RecordedRun {
     /// Runs the program under the tracer.
     pub(crate) fn of(
         job: &Job<'_>,
+        subject: Subject<'_>,
         profiled: ProfiledRun,
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
         let ProfiledRun { plan, before, instructions } = profiled;
-        let file = output_file(job.keep.as_deref())?;
+        let file = output_file(subject.keep)?;
         let output = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
-        let (outcome, _) = record(job, (plan.clone(), instructions), output, progress, stop)
-            .map_err(PredictError::Trace)?;
+        let (outcome, _) =
+            record(job, subject.target, (plan.clone(), instructions), output, progress, stop)
+                .map_err(PredictError::Trace)?;
         PredictError::check_ending(outcome.traced.ending)?;
         let instructions = outcome.traced.instructions.saturating_sub(before);
         let input = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
@@ -77,13 +80,14 @@ impl RecordedRun {
 
 fn record(
     job: &Job<'_>,
+    target: &Target,
     (plan, instructions): (Plan, Option<u64>),
     output: File,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<(TraceOutcome, File), TraceError> {
     let request = TraceRequest {
-        target: job.target.clone(),
+        target: target.clone(),
         part: Part::Of(plan),
         instructions,
         from: None,

@@ -1,8 +1,11 @@
 //! A prediction for the terminal: predicted beside measured, and the cycle stack in words.
 
+mod siblings;
 mod words;
 
-use corun_record::{ClockSource, Estimate, MeasuredRuns, Metric, Prediction, Source, on_one_line};
+use corun_record::{
+    ClockSource, Estimate, MeasuredRuns, Metric, Prediction, PredictionTable, Source, on_one_line,
+};
 
 use crate::figures::{grouped, interval, ratio, seconds, share, with_half_width};
 use crate::tables::Table;
@@ -11,7 +14,8 @@ use crate::terminal::{grid, section, wrap};
 /// The prediction as text for a terminal of this many columns.
 pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
     let core = &prediction.core;
-    let mut text = wrap(&on_one_line(&prediction.command.join(" ")), "  ", columns);
+    let mut text = beside_to_terminal(prediction, columns);
+    text += &wrap(&on_one_line(&prediction.command.join(" ")), "  ", columns);
     text +=
         &wrap(&format!("alone on {} ({}): {}", core.title, core.model, core.reason), "  ", columns);
     text.push('\n');
@@ -34,6 +38,74 @@ pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
     let caveats = prediction.caveats.iter().map(|caveat| caveat.sentence.clone()).collect();
     section(&mut text, "What limits trust", caveats, columns);
     text
+}
+
+/// The answer alone, as lines; that of the program alone where no sibling was asked for.
+pub fn prediction_in_brief(prediction: &Prediction, columns: u16) -> String {
+    let answers = siblings::answers(prediction);
+    let lines = if answers.is_empty() { vec![alone(prediction)] } else { answers };
+    lines.iter().map(|line| wrap(line, "", columns)).collect()
+}
+
+/// Predictions for several cores: which core gains most, and a row for each.
+pub fn predictions_to_terminal(table: &PredictionTable, columns: u16) -> String {
+    let mut text = String::new();
+    if let Some(line) = siblings::most_and_least(&table.predictions) {
+        text += &wrap(&line, "", columns);
+        text.push('\n');
+    }
+    let header = ["core", "IPC alone", "work of the core", "time of each", "a sibling", "it costs"];
+    let rows = table.predictions.iter().map(siblings::row).collect();
+    let header = header.into_iter().map(str::to_owned).collect();
+    text += &grid(&Table { header, rows }, columns);
+    text += "\n";
+    if let Some(first) = table.predictions.first() {
+        text.push('\n');
+        text += &wrap(&on_one_line(&first.command.join(" ")), "  ", columns);
+    }
+    // What is said of every core alike stands once.
+    let all: Vec<&str> = table
+        .predictions
+        .iter()
+        .flat_map(|it| it.caveats.iter().map(|caveat| caveat.sentence.as_str()))
+        .collect();
+    let mut said: Vec<String> = Vec::new();
+    for sentence in all {
+        if !said.iter().any(|known| known == sentence) {
+            said.push(sentence.to_owned());
+        }
+    }
+    section(&mut text, "What limits trust", said, columns);
+    text
+}
+
+/// What siblings do: the answer, bars, why, what to do. Empty for a program that was predicted alone.
+fn beside_to_terminal(prediction: &Prediction, columns: u16) -> String {
+    let answers = siblings::answers(prediction);
+    if answers.is_empty() {
+        return String::new();
+    }
+    let mut text: String = answers.iter().map(|line| wrap(line, "", columns)).collect();
+    text.push('\n');
+    text += &siblings::picture(prediction, columns);
+    section(&mut text, "Why", siblings::reasons(prediction), columns);
+    section(&mut text, "What to do", siblings::advice(prediction), columns);
+    text.push('\n');
+    text
+}
+
+/// What the program takes alone, as a sentence.
+fn alone(prediction: &Prediction) -> String {
+    let core = &prediction.core.model;
+    match prediction.estimate(Metric::Cycles, Source::Predicted) {
+        Some(cycles) => format!(
+            "Alone on {core} it takes {} cycles ({} to {}).",
+            count(cycles.value),
+            count(cycles.low),
+            count(cycles.high)
+        ),
+        None => format!("It is not predicted for {core}."),
+    }
 }
 
 /// A row for each figure, predicted and measured side by side.

@@ -57,6 +57,45 @@ fn reason(component: &str) -> String {
     format!("{category}: {lost}.")
 }
 
+/// What slots or cycles go to, as it follows a share: "waiting for operands".
+pub(super) fn gerund(component: &str) -> String {
+    let text = match component {
+        "front end" => "waiting for micro-ops from the front end",
+        "mispredict" => "recovering from mispredicted branches",
+        "dependency" => "waiting for operands and execution",
+        "L1D" => "waiting for loads from the L1D",
+        "L2" => "waiting for loads from the L2",
+        "L3" => "waiting for loads from the L3",
+        "memory" => "waiting for loads from memory",
+        "other core" => "waiting for lines of other cores",
+        "store forwarding" => "waiting for store forwarding",
+        "serializing" => "draining the pipeline for serializing instructions",
+        "reorder buffer" => "waiting for entries of the ROB",
+        "load queue" => "waiting for entries of the load queue",
+        "store queue" => "waiting for entries of the store queue",
+        "registers" => "waiting for physical registers",
+        "scheduler" => "waiting for entries of a scheduler",
+        "sibling: front end" => "fetch and decode cycles that the sibling takes",
+        "sibling: dispatch" => "rename slots that the sibling takes",
+        "sibling: reorder buffer" => "ROB entries that the sibling has",
+        "sibling: load queue" => "load-queue entries that the sibling has",
+        "sibling: store queue" => "store-queue entries that the sibling has",
+        "sibling: registers" => "physical registers that the sibling has",
+        "sibling: scheduler" => "scheduler entries that the sibling has",
+        "sibling: ports" => "execution ports that the sibling uses",
+        "sibling: L1I" => "lines of code that the sibling drove out of the L1I",
+        "sibling: L1D" => "lines that the sibling drove out of the L1D",
+        "sibling: L2" => "lines that the sibling drove out of the L2",
+        other => {
+            return match other.strip_suffix(" ports") {
+                Some(group) => format!("waiting for an execution port ({group})"),
+                None => other.to_owned(),
+            };
+        }
+    };
+    text.to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

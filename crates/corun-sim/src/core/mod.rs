@@ -269,6 +269,11 @@ impl<F: InstructionSource> Core<F> {
         &self.threads[thread].source
     }
 
+    /// How many hardware threads it has.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
     /// The cycles in which a thread first and last retired something.
     pub(crate) fn retired_within(&self, thread: usize) -> (u64, u64) {
         let thread = &self.threads[thread];

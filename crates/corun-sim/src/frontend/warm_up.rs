@@ -18,6 +18,10 @@ const HIDDEN: u64 = 400;
 /// Steps in which a pipeline has finished what it has begun, whatever that is.
 const LONGEST_DRAIN: u64 = 1 << 22;
 
+/// Instructions of the thread with most to do in each turn, where several are taken on together: few beside what a
+/// first-level cache holds.
+const TURN: u64 = 1 << 8;
+
 /// Instructions that the pipeline must have done for their rate to be known.
 const TELLING: u64 = 4096;
 
@@ -62,18 +66,51 @@ impl Pace {
 }
 
 impl<F: InstructionSource> Core<F> {
-    /// Takes a thread, which is alone on the core, on until so many of its instructions are done, as far as
-    /// caches and predictors notice them. Ends before that with the program, or at a synchronisation point.
+    /// Takes each thread of the core on until so many of its instructions are done, as far as caches and predictors
+    /// notice them. Threads are taken on in turns, each by its part of what it has left, so that they reach their
+    /// targets together. A thread stops before its target at its program's end, or at a synchronisation point.
     ///
     /// Returns `None` if what the pipeline has begun comes to no end.
     #[must_use]
-    pub(crate) fn warm(&mut self, index: usize, until: u64, memory: &mut Memory) -> Option<()> {
-        if self.threads[index].retired >= until {
+    pub(crate) fn warm(&mut self, targets: &[u64], memory: &mut Memory) -> Option<()> {
+        let begun: Vec<u64> = self.threads.iter().map(|thread| thread.retired).collect();
+        let left = |(begun, target): (&u64, &u64)| target.saturating_sub(*begun);
+        let left: Vec<u64> = begun.iter().zip(targets).map(left).collect();
+        let longest = left.iter().copied().max().unwrap_or(0);
+        if longest == 0 {
             return Some(());
         }
-        self.drain(index, memory)?;
-        self.begin(index);
-        self.pace.begin(self.now, self.threads[index].retired);
+        self.drain(memory)?;
+        for index in 0..left.len() {
+            self.begin(index);
+        }
+        self.pace.begin(self.now, self.retired());
+        // A thread alone has nobody to take turns with.
+        let rounds = if left.len() > 1 { longest.div_ceil(TURN) } else { 1 };
+        for round in 1..=rounds {
+            for (index, (begun, left)) in begun.iter().zip(&left).enumerate() {
+                let part = u128::from(*left) * u128::from(round) / u128::from(rounds);
+                self.show_until(index, begun + part as u64, memory);
+            }
+        }
+        self.pace.end(self.now, self.retired());
+        for thread in &mut self.threads {
+            let fetcher = &mut thread.fetcher;
+            fetcher.jump(thread.requester, &mut self.front);
+            fetcher.restart();
+            fetcher.line = u64::MAX;
+            fetcher.resume = self.now;
+        }
+        Some(())
+    }
+
+    /// Instructions that all threads have done.
+    fn retired(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.retired).sum()
+    }
+
+    /// Takes one thread on.
+    fn show_until(&mut self, index: usize, until: u64, memory: &mut Memory) {
         while let Some(place) = self.threads[index].fetcher.path.current {
             if self.threads[index].retired >= until {
                 break;
@@ -88,28 +125,22 @@ impl<F: InstructionSource> Core<F> {
             self.advance(index);
             self.threads[index].fetcher.path.catch_up(self.now);
         }
-        let thread = &mut self.threads[index];
-        self.pace.end(self.now, thread.retired);
-        let fetcher = &mut thread.fetcher;
-        fetcher.jump(thread.requester, &mut self.front);
-        fetcher.restart();
-        fetcher.line = u64::MAX;
-        fetcher.resume = self.now;
-        Some(())
     }
 
     /// Lets the pipeline finish what it has begun, so that nothing of it lies after what comes now.
-    fn drain(&mut self, index: usize, memory: &mut Memory) -> Option<()> {
+    fn drain(&mut self, memory: &mut Memory) -> Option<()> {
         let most = self.steps + LONGEST_DRAIN;
-        while !(self.threads[index].is_drained() && self.threads[index].stores.len() == 0) {
+        while !self.threads.iter().all(|it| it.is_drained() && it.stores.len() == 0) {
             self.cycle(memory, |_, _| {});
             if self.is_stuck || self.steps > most {
                 return None;
             }
         }
-        self.threads[index].fetcher.awaits_branch = false;
-        self.threads[index].fetcher.branch = None;
-        self.threads[index].fetcher.path.catch_up(self.now);
+        for thread in &mut self.threads {
+            thread.fetcher.awaits_branch = false;
+            thread.fetcher.branch = None;
+            thread.fetcher.path.catch_up(self.now);
+        }
         Some(())
     }
 

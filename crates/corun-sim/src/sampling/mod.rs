@@ -3,6 +3,8 @@
 //! One core runs them all, one after the other, so that predictors keep what they learned as they do in
 //! a whole run.
 
+mod beside;
+
 use corun_record::{PageSize, Unwatched};
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
@@ -15,6 +17,8 @@ use crate::simulate::{alone, the_source};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::MemoryRequests;
+
+pub use beside::{MAX_LAG, Recording, Sibling, simulate_windows_beside};
 
 /// What a thread takes in the counted windows of a trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,15 +124,12 @@ pub fn simulate_windows(
     trace.require_code()?;
     let intervals = intervals(trace, thread)?;
     let all = intervals.last().map_or(0, |interval| interval.end);
-    let not_counted = before(trace);
     let mut machine = alone(model, timings, trace, thread, pages, &Unwatched)?;
-    let mut together = machine.state(0, 0).since(&machine.state(0, 0));
-    let mut windows = Vec::new();
-    let mut recorded = EventCounts::default();
+    let mut collected = Collected::new(machine.state(0, 0), before(trace));
     for interval in intervals {
-        let before = machine.state(0, 0);
-        let mut next = before.retired;
-        let mut pieces = Vec::new();
+        let begun = machine.state(0, 0);
+        let mut next = begun.retired;
+        collected.begin();
         while next < interval.end {
             if !goes_on(next, all) {
                 return Ok(None);
@@ -142,27 +143,13 @@ pub fn simulate_windows(
                     let begin = machine.state(0, 0);
                     next = (next + PIECE).min(interval.end);
                     machine.run(&[vec![next]])?;
-                    pieces.push(Piece::of(&machine.state(0, 0).since(&begin)));
+                    collected.piece(machine.state(0, 0).since(&begin));
                 }
             }
         }
-        let state = machine.state(0, 0).since(&before);
-        let events = EventCounts::of(&state);
-        if interval.phase == Phase::Counted || interval.place >= not_counted {
-            recorded = recorded.plus(&events);
-        }
-        if interval.phase == Phase::Counted && state.retired > 0 {
-            windows.push(SimulatedWindow {
-                begin: interval.place,
-                cycles: state.cycles,
-                events,
-                events_with_warm_up: std::mem::take(&mut recorded),
-                pieces,
-                weight: interval.weight,
-            });
-            together = together.plus(&state);
-        }
+        collected.end(&interval, machine.state(0, 0).since(&begun));
     }
+    let (windows, together) = collected.all();
     let source = the_source(machine)?;
     let together = Simulated::of(together, &source.lowering);
     plausible::of_thread(&together, model)?;
@@ -170,6 +157,61 @@ pub fn simulate_windows(
         plausible::of_rate(window.events.instructions as f64, window.cycles as f64, model)?;
     }
     Ok(Some(SimulatedWindows { windows, together }))
+}
+
+/// The windows that are done.
+struct Collected {
+    windows: Vec<SimulatedWindow>,
+    /// Of the window at work.
+    pieces: Vec<Piece>,
+    /// Events since the last window.
+    recorded: EventCounts,
+    together: State,
+    /// Instructions before what counts.
+    not_counted: u64,
+}
+
+impl Collected {
+    /// Nothing yet, of a thread in this state.
+    fn new(state: State, not_counted: u64) -> Self {
+        let together = state.since(&state);
+        let (windows, pieces, recorded) = (Vec::new(), Vec::new(), EventCounts::default());
+        Self { windows, pieces, recorded, together, not_counted }
+    }
+
+    /// An interval begins.
+    fn begin(&mut self) {
+        self.pieces.clear();
+    }
+
+    /// A piece of a window is done.
+    fn piece(&mut self, state: State) {
+        self.pieces.push(Piece::of(&state));
+    }
+
+    /// The interval is done.
+    fn end(&mut self, interval: &Interval, state: State) {
+        let events = EventCounts::of(&state);
+        if interval.phase == Phase::Counted || interval.place >= self.not_counted {
+            self.recorded = self.recorded.plus(&events);
+        }
+        if interval.phase == Phase::Counted && state.retired > 0 {
+            self.windows.push(SimulatedWindow {
+                begin: interval.place,
+                cycles: state.cycles,
+                events,
+                events_with_warm_up: std::mem::take(&mut self.recorded),
+                pieces: std::mem::take(&mut self.pieces),
+                weight: interval.weight,
+            });
+            self.together = self.together.plus(&state);
+        }
+    }
+
+    /// The windows, and what all of them did.
+    fn all(self) -> (Vec<SimulatedWindow>, State) {
+        (self.windows, self.together)
+    }
 }
 
 /// Instructions before what counts, which are not reported with the first window. They are those of all threads: of

@@ -1,4 +1,4 @@
-//! `corun predict -- COMMAND`: what a program takes on a core, beside what it takes here.
+//! `corun predict -- COMMAND`: what a busy sibling would do to a program on a core, and what it takes there alone.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
-use corun_predict::{Job, MemoryOf, Sampling, predict};
-use corun_record::{Caveat, Document, Exit, Prediction};
-use corun_report::prediction_to_terminal;
+use corun_predict::{Beside, Core, Job, MemoryOf, Sampling, predict};
+use corun_record::{Caveat, Document, Exit, Placement, Prediction, PredictionTable};
+use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
 
 use super::program;
@@ -18,14 +18,29 @@ use crate::core_model::{timings, validation_caveat};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
-use crate::{interruption, standard_input, terminal, values};
+use crate::values::{self, Words};
+use crate::{interruption, standard_input, terminal};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The core: a name of `corun models list`, or a model file that ends in .toml [default: this
+    /// The cores: names of `corun models list`, or model files that end in .toml [default: this
     /// host's own]
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
+    #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+    model: Vec<String>,
+    /// What is compared: spread (the program alone on its core), full (a copy on every hardware thread), full@K (K
+    /// copies), packed; spread alone predicts no sibling
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "spread,full")]
+    placement: Vec<Placement>,
+    /// Predict what this other program does on the sibling, in place of a copy; quoted as one argument
+    #[arg(long, value_name = "COMMAND", value_parser = values::words)]
+    beside: Option<Words>,
+    /// Predict the siblings once more with a field of the model changed, for instance rob.policy=shared; can be given several
+    /// times
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
+    what_if: Vec<(String, String)>,
+    /// Choose how far apart copies run, and where pages lie, by this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
     /// Override a field of the model, for instance main.nanoseconds=120; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
@@ -60,7 +75,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
     /// Start no further measured run after this time; at least one is measured
-    #[arg(long, alias = "budget", value_name = "TIME", default_value = "20s")]
+    #[arg(long, alias = "budget", value_name = "TIME", default_value = "10s")]
     #[arg(value_parser = values::duration)]
     max_time: Duration,
     /// Do not measure the program on this machine
@@ -72,6 +87,9 @@ pub(crate) struct Arguments {
     /// Write the prediction as JSON to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Say the answer alone
+    #[arg(long)]
+    brief: bool,
     /// Print nothing but the result and errors
     #[arg(short, long)]
     quiet: bool,
@@ -93,47 +111,42 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     program::check(&arguments.command)?;
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
-    let mut core = arguments.core(host_core().as_ref())?;
-    core.model = core.model.with(&arguments.set)?;
-    core.caveats.extend(set_otherwise(&arguments.set));
-    let timings = timings(&core.model)?;
-    let mut caveats = core.caveats;
-    caveats.extend(validation_caveat(&core.model)?);
+    let beside = arguments.beside()?;
+    let host = host_core();
+    let chosen = arguments.cores(host.as_ref())?;
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
-    if standard_input::is_used_up()
-        && (sampling.pre_run(arguments.from_call).is_needed() || !arguments.no_measure)
-    {
-        if arguments.from_call.is_some() {
-            return Err(Problem::usage(
-                "expected a program that can run twice for --from-call, found a pipe on standard input",
-                "Give the input as a file: corun predict ... < FILE",
-            ));
-        }
-        return Err(Problem::usage(
-            "expected a program that can run several times, found a pipe on standard input",
-            "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \
-             --no-measure.",
-        ));
-    }
-    let form: Form<Prediction> = Document::to_json;
+    arguments.check_standard_input(sampling)?;
+    let form: Form<Vec<Prediction>> = to_json;
     let exports = Exports::open([(arguments.json.as_deref(), form)])?;
     let machine = Machine::read(Path::new("/"))?;
     let stop = interruption::flag_on_signals()?;
-    arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
+    for core in &chosen {
+        arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
+    }
     arguments.say(&format!("The tracer: {}.", tracer.reason));
     if let Some(warning) = &tracer.warning {
         say(warning);
     }
-    let memory = arguments.memory_of(core.is_own)?;
+    let timings = chosen.iter().map(|core| timings(&core.model)).collect::<Result<Vec<_>, _>>()?;
+    let mut cores = Vec::new();
+    for (core, timings) in chosen.iter().zip(&timings) {
+        let mut caveats = core.caveats.clone();
+        caveats.extend(validation_caveat(&core.model)?);
+        cores.push(Core {
+            model: &core.model,
+            memory: arguments.memory_of(core.is_own)?,
+            set: &arguments.set,
+            timings,
+            reason: core.reason.clone(),
+            is_own: core.is_own,
+            caveats,
+        });
+    }
     let job = Job {
         target,
-        model: &core.model,
-        memory,
-        set: &arguments.set,
-        timings: &timings,
-        reason: core.reason,
-        caveats,
+        cores,
+        beside,
         tracer,
         from: arguments.from_call,
         sampling,
@@ -145,12 +158,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let line = StepProgress::new(arguments.quiet);
     let predicted = predict(&job, &line, &stop);
     line.finish();
-    let mut prediction = predicted?;
-    let sentence = timings.usage().sentence();
-    prediction.caveats.extend(sentence.map(|sentence| Caveat::new("timing-rows", sentence)));
-    let shown = |prediction: &Prediction| prediction_to_terminal(prediction, terminal::width());
-    exports.write(&prediction, shown, form)?;
+    let mut predictions = predicted?;
+    for (prediction, timings) in predictions.iter_mut().zip(&timings) {
+        let sentence = timings.usage().sentence();
+        prediction.caveats.extend(sentence.map(|sentence| Caveat::new("timing-rows", sentence)));
+    }
+    exports.write(&predictions, |it| arguments.shown(it), form)?;
     Ok(code(Exit::Done))
+}
+
+/// One prediction as it is, several as a table.
+fn to_json(predictions: &Vec<Prediction>) -> String {
+    match &predictions[..] {
+        [one] => one.to_json(),
+        all => PredictionTable::new(all.to_vec(), env!("CARGO_PKG_VERSION")).to_json(),
+    }
 }
 
 /// What says that the model is not as it comes.
@@ -162,7 +184,7 @@ fn set_otherwise(set: &[(String, String)]) -> Option<Caveat> {
 }
 
 /// A core to simulate.
-struct Core {
+struct ChosenCore {
     model: CoreModel,
     /// Why this one.
     reason: String,
@@ -185,13 +207,98 @@ impl Arguments {
         }
     }
 
+    /// The cores asked for, with the fields that were set.
+    fn cores(&self, host: Option<&HostCore>) -> Result<Vec<ChosenCore>, Problem> {
+        let mut cores = match &self.model[..] {
+            [] => vec![Self::core(None, host)?],
+            names => names
+                .iter()
+                .map(|name| Self::core(Some(name), host))
+                .collect::<Result<Vec<_>, _>>()?,
+        };
+        for core in &mut cores {
+            core.model = core.model.clone().with(&self.set)?;
+            core.caveats.extend(set_otherwise(&self.set));
+        }
+        Ok(cores)
+    }
+
+    /// What runs beside the program.
+    fn beside(&self) -> Result<Beside, Problem> {
+        let mut placements = Vec::new();
+        for &placement in &self.placement {
+            match placement {
+                Placement::Single | Placement::Spread(None) => {}
+                Placement::Full(_) | Placement::Packed(None) => placements.push(placement),
+                other => {
+                    return Err(Problem::usage(
+                        format!("expected spread, full, full@K or packed, found {other}"),
+                        "`corun simulate --placement` has the others, for a trace.",
+                    ));
+                }
+            }
+        }
+        let other = match &self.beside {
+            Some(Words(words)) => {
+                program::check(words)?;
+                let (program, rest) = words.split_first().expect("the parser wants a word");
+                Some(Target::find(program, rest)?)
+            }
+            None => None,
+        };
+        if other.is_some() && !matches!(placements[..], [Placement::Full(None)]) {
+            return Err(Problem::usage(
+                "expected the placements spread and full with --beside, found others",
+                "Leave --placement out.",
+            ));
+        }
+        if placements.is_empty() && !self.what_if.is_empty() {
+            return Err(Problem::usage(
+                "expected a placement with a busy sibling for --what-if, found none",
+                "Leave --placement out, or change the core alone with --set.",
+            ));
+        }
+        Ok(Beside { placements, other, what_if: self.what_if.clone(), seed: self.seed })
+    }
+
+    /// A pipe on standard input can be read once.
+    fn check_standard_input(&self, sampling: Sampling) -> Result<(), Problem> {
+        let runs_again = sampling.pre_run(self.from_call).is_needed() || !self.no_measure;
+        if !(standard_input::is_used_up() && runs_again) {
+            return Ok(());
+        }
+        if self.from_call.is_some() {
+            return Err(Problem::usage(
+                "expected a program that can run twice for --from-call, found a pipe on standard input",
+                "Give the input as a file: corun predict ... < FILE",
+            ));
+        }
+        Err(Problem::usage(
+            "expected a program that can run several times, found a pipe on standard input",
+            "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \
+             --no-measure.",
+        ))
+    }
+
+    fn shown(&self, predictions: &[Prediction]) -> String {
+        let columns = terminal::width();
+        match predictions {
+            all if self.brief => all.iter().map(|it| prediction_in_brief(it, columns)).collect(),
+            [one] => prediction_to_terminal(one, columns),
+            all => predictions_to_terminal(
+                &PredictionTable::new(all.to_vec(), env!("CARGO_PKG_VERSION")),
+                columns,
+            ),
+        }
+    }
+
     /// The core asked for, or this host's.
-    fn core(&self, host: Option<&HostCore>) -> Result<Core, Problem> {
-        if let Some(name) = &self.model {
+    fn core(name: Option<&String>, host: Option<&HostCore>) -> Result<ChosenCore, Problem> {
+        if let Some(name) = name {
             let caveats = another_core(name, host);
             let reason = "asked for".to_owned();
             let is_own = caveats.is_empty();
-            return Ok(Core { model: corun_model::find(name)?, reason, is_own, caveats });
+            return Ok(ChosenCore { model: corun_model::find(name)?, reason, is_own, caveats });
         }
         let found = host.map_or("none".to_owned(), ToString::to_string);
         let Some(Suited { model: name, instead_of }) = host.and_then(suited) else {
@@ -202,13 +309,13 @@ impl Arguments {
         };
         let model = corun_model::find(name)?;
         Ok(match instead_of {
-            None => Core {
+            None => ChosenCore {
                 model,
                 reason: format!("this host's own design, {found}"),
                 is_own: true,
                 caveats: Vec::new(),
             },
-            Some(design) => Core {
+            Some(design) => ChosenCore {
                 model,
                 reason: format!("the nearest model to this host's {found}"),
                 is_own: false,

@@ -1,0 +1,211 @@
+//! What siblings do to a program, from the same windows alone and beside them.
+//!
+//! Every window was simulated twice after the same warm-up, so that the ratio is of like with like: most of what
+//! distinguishes windows cancels in it (Cochran 1977, Sampling Techniques, 6.4).
+
+use corun_record::{Cause, Effect, Estimate, MemoryRequests, MissRate, StackShare};
+use corun_sim::{SimulatedWindow, SimulatedWindows};
+use corun_stats::student_t;
+
+use crate::estimate::{LEVEL, repeated};
+use crate::extrapolation::Sample;
+
+/// Causes below this share are not named.
+const MIN_CAUSE: f64 = 0.08;
+/// The most causes of a kind that are named.
+const MAX_CAUSES: usize = 3;
+/// The slots that are used for work.
+const RETIRING: &str = "retiring";
+
+/// How much longer the program takes beside siblings than alone, from windows of a run of `total` instructions.
+///
+/// `beside` has a result of each pass with siblings, of the same windows as `alone`. With several windows, the interval is
+/// that of the choice of windows, which also differ by how far apart the copies were; of a run that was simulated whole, it
+/// is that of the passes. None without windows, or if the two do not have the same windows.
+pub(crate) fn slowdown(
+    alone: &SimulatedWindows,
+    beside: &[&SimulatedWindows],
+    total: u64,
+) -> Option<Estimate> {
+    let cycles = |window: &SimulatedWindow| window.cycles as f64;
+    let begins = |of: &SimulatedWindows| of.windows.iter().map(|it| it.begin).collect::<Vec<_>>();
+    let known = begins(alone);
+    if beside.is_empty() || beside.iter().any(|pass| begins(pass) != known) {
+        return None;
+    }
+    let run = Sample::of(&alone.windows, total)?;
+    let of_pass = |pass: &SimulatedWindows| {
+        let beside = run.mean_of(&pass.windows.iter().map(cycles).collect::<Vec<_>>());
+        beside / run.mean(cycles)
+    };
+    let passes: Vec<f64> = beside.iter().map(|pass| of_pass(pass)).collect();
+    if alone.windows.len() < 2 {
+        return repeated(&passes);
+    }
+    let mean = |at: usize| {
+        let sum: f64 = beside.iter().map(|pass| cycles(&pass.windows[at])).sum();
+        sum / beside.len() as f64
+    };
+    let together: Vec<f64> = (0..known.len()).map(mean).collect();
+    let value = run.mean_of(&together) / run.mean(cycles);
+    let residuals: Vec<f64> = alone
+        .windows
+        .iter()
+        .zip(&together)
+        .map(|(window, beside)| beside - value * cycles(window))
+        .collect();
+    let reach = student_t(LEVEL, known.len() as u32).unwrap_or(0.0);
+    let left = (1.0 - run.instructions / run.total.max(1.0)).max(0.0);
+    let half = reach * (run.variance(&residuals, 1) * left).sqrt() / run.mean(cycles);
+    Some(Estimate {
+        value,
+        low: if half < value { value - half } else { value * (-half / value).exp() },
+        high: value + half,
+        level: LEVEL,
+        blocks: known.len() as u32,
+    })
+}
+
+/// Work of a core with so many equal threads, over that of one thread alone: their number over the slowdown.
+pub(crate) fn work(threads: u32, slowdown: &Estimate) -> Estimate {
+    let of = |slowdown: f64| f64::from(threads) / slowdown;
+    Estimate {
+        value: of(slowdown.value),
+        low: of(slowdown.high),
+        high: of(slowdown.low),
+        ..*slowdown
+    }
+}
+
+/// Work of a core with two programs over that of a core with one of them: the sum of what each does of its work alone.
+pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
+    let (a, b) = (work(1, one), work(1, other));
+    let sides = |first: f64, second: f64| first.hypot(second);
+    let value = a.value + b.value;
+    Estimate {
+        value,
+        low: value - sides(a.value - a.low, b.value - b.low),
+        high: value + sides(a.high - a.value, b.high - b.value),
+        level: a.level,
+        blocks: a.blocks.min(b.blocks),
+    }
+}
+
+/// Cycles of an instruction by component.
+fn per_instruction(of: &SimulatedWindows) -> Vec<(String, f64)> {
+    let instructions = of.together.instructions.max(1) as f64;
+    let cycles = of.together.stack.cycles();
+    cycles.map(|(name, cycles)| (name.to_owned(), cycles / instructions)).collect()
+}
+
+/// The shares of a stack, the largest first.
+pub(crate) fn stack(of: &SimulatedWindows) -> Vec<StackShare> {
+    let all: f64 = of.together.stack.cycles().map(|(_, cycles)| cycles).sum();
+    let components = of.together.stack.cycles();
+    let mut stack: Vec<StackShare> = components
+        .map(|(name, cycles)| StackShare {
+            component: name.to_owned(),
+            share: cycles / all.max(1.0),
+        })
+        .filter(|part| part.share > 0.0)
+        .collect();
+    stack.sort_by(|one, other| other.share.total_cmp(&one.share));
+    stack
+}
+
+/// What decides: the slots that the program loses alone, which a sibling can use, and what makes it slower beside one.
+pub(crate) fn causes(alone: &SimulatedWindows, beside: &SimulatedWindows) -> Vec<Cause> {
+    causes_of(&per_instruction(alone), &per_instruction(beside))
+}
+
+fn causes_of(alone: &[(String, f64)], beside: &[(String, f64)]) -> Vec<Cause> {
+    let all: f64 = alone.iter().map(|(_, cycles)| cycles).sum();
+    let lost = alone.iter().filter(|(name, _)| name != RETIRING);
+    let fills = lost.map(|(name, cycles)| (name.clone(), cycles / all.max(f64::MIN_POSITIVE)));
+    let before = |name: &str| {
+        alone.iter().find(|(known, _)| known == name).map_or(0.0, |(_, cycles)| *cycles)
+    };
+    let longer: Vec<(String, f64)> =
+        beside.iter().map(|(name, cycles)| (name.clone(), cycles - before(name))).collect();
+    let added: f64 = longer.iter().map(|(_, cycles)| cycles.max(0.0)).sum();
+    let costs = longer.into_iter().map(|(name, cycles)| (name, cycles / added.max(1e-9)));
+    let largest = |parts: &mut dyn Iterator<Item = (String, f64)>, effect| {
+        let mut parts: Vec<Cause> = parts
+            .filter(|(_, share)| *share >= MIN_CAUSE)
+            .map(|(component, share)| Cause { effect, component, share })
+            .collect();
+        parts.sort_by(|one, other| other.share.total_cmp(&one.share));
+        parts.truncate(MAX_CAUSES);
+        parts
+    };
+    let mut causes = largest(&mut { fills }, Effect::Fills);
+    causes.extend(largest(&mut { costs }, Effect::Costs));
+    causes
+}
+
+/// Misses of the program alone and beside its siblings.
+pub(crate) fn misses(alone: &SimulatedWindows, beside: &SimulatedWindows) -> Vec<MissRate> {
+    let rate = |of: &SimulatedWindows, count: fn(&MemoryRequests) -> u64| {
+        1e3 * count(&of.together.requests) as f64 / of.together.instructions.max(1) as f64
+    };
+    let counts: [(&str, fn(&MemoryRequests) -> u64); 4] = [
+        ("L1I", |it| it.l1i_misses),
+        ("L1D", |it| it.l1d_misses),
+        ("L2", |it| it.l2_misses),
+        ("L3", |it| it.main),
+    ];
+    let of = |(cache, count): (&str, fn(&MemoryRequests) -> u64)| MissRate {
+        cache: cache.to_owned(),
+        alone: rate(alone, count),
+        beside: rate(beside, count),
+    };
+    counts.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, low, high, level: LEVEL, blocks: 9 }
+    }
+
+    #[test]
+    fn the_work_of_a_core_follows_from_how_much_longer_each_takes() {
+        let yielded = work(2, &estimate(1.25, 1.0, 1.6));
+        assert!((yielded.value - 1.6).abs() < 1e-12);
+        assert!((yielded.low - 1.25).abs() < 1e-12 && (yielded.high - 2.0).abs() < 1e-12);
+        let same = work_of_two(&estimate(1.25, 1.25, 1.25), &estimate(1.25, 1.25, 1.25));
+        assert!((same.value - 1.6).abs() < 1e-12 && (same.low - 1.6).abs() < 1e-12);
+        let unequal = work_of_two(&estimate(2.0, 2.0, 2.0), &estimate(1.0, 1.0, 1.0));
+        assert!((unequal.value - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn causes_are_what_alone_is_lost_and_what_beside_is_added() {
+        let stack = |parts: &[(&str, f64)]| -> Vec<(String, f64)> {
+            parts.iter().map(|(name, cycles)| ((*name).to_owned(), *cycles)).collect()
+        };
+        let alone = stack(&[("retiring", 0.2), ("dependency", 0.7), ("L2", 0.05), ("L1D", 0.05)]);
+        let beside = stack(&[
+            ("retiring", 0.2),
+            ("dependency", 0.5),
+            ("L2", 0.15),
+            ("sibling: ports", 0.3),
+            ("sibling: dispatch", 0.01),
+        ]);
+        let found = causes_of(&alone, &beside);
+        let named: Vec<_> = found
+            .iter()
+            .map(|it| (it.effect, it.component.as_str(), (it.share * 100.0).round()))
+            .collect();
+        assert_eq!(
+            named,
+            [
+                (Effect::Fills, "dependency", 70.0),
+                (Effect::Costs, "sibling: ports", 73.0),
+                (Effect::Costs, "L2", 24.0),
+            ]
+        );
+    }
+}

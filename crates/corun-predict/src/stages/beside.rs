@@ -1,0 +1,249 @@
+//! Beside: the recorded windows on a core whose other hardware threads are busy.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
+use corun_record::{PageSize, Placement, Progress, Stage};
+use corun_sim::{
+    Recording, Sibling, SimulatedWindows, SimulationError, in_parallel, simulate_windows,
+    simulate_windows_beside,
+};
+
+use super::{FittedModel, RecordedRun};
+use crate::{Core, Job, PredictError};
+
+/// A placement with busy siblings, simulated.
+pub(crate) struct BesideRun {
+    /// The placement.
+    pub(super) placement: Placement,
+    /// Busy hardware threads of the core.
+    pub(super) threads: u32,
+    /// The field of the model that was changed, with its value; none for the model as it is.
+    pub(super) setting: Option<String>,
+    /// The windows.
+    pub(super) windows: BesideWindows,
+}
+
+/// The windows of a placement.
+pub(crate) struct BesideWindows {
+    /// The program alone, where the model was changed.
+    pub(super) alone: Option<SimulatedWindows>,
+    /// The program beside its siblings, a result for each pass.
+    pub(super) passes: Vec<SimulatedWindows>,
+    /// The program beside copies that are half a run apart.
+    pub(super) apart: Option<SimulatedWindows>,
+    /// The other program alone, and beside this one.
+    pub(super) other: Option<(SimulatedWindows, SimulatedWindows)>,
+}
+
+/// Passes of a run that was simulated whole: its interval comes from them.
+const PASSES_OF_WHOLE: u32 = 4;
+/// The golden ratio's fraction, whose multiples stay apart (Weyl): where the copies of such passes begin.
+const APART: f64 = 0.618_033_988_749_895;
+
+/// What a simulation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Alone,
+    Pass,
+    Apart,
+    OtherAlone,
+    Other,
+}
+
+/// A placement on a model.
+struct Planned<'a> {
+    placement: Placement,
+    threads: u32,
+    setting: Option<String>,
+    model: &'a CoreModel,
+}
+
+/// One simulation.
+struct Task<'a> {
+    /// The number of its placement.
+    planned: usize,
+    role: Role,
+    model: &'a CoreModel,
+    counted: Recording<'a>,
+    siblings: Vec<Sibling<'a>>,
+    seed: u64,
+}
+
+impl BesideRun {
+    /// Simulates every placement of the job on a core; none for a job that has none.
+    pub(crate) fn of(
+        job: &Job<'_>,
+        core: &Core<'_>,
+        (recorded, other): (&RecordedRun, Option<&RecordedRun>),
+        fitted: &FittedModel,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Self>, PredictError> {
+        let mut changed = Vec::new();
+        for setting in &job.beside.what_if {
+            let model = fitted.model.clone().with(std::slice::from_ref(setting));
+            let name = format!("{}={}", setting.0, setting.1);
+            changed.push((name, model.map_err(PredictError::Changed)?));
+        }
+        let mut plans = Vec::new();
+        for &placement in &job.beside.placements {
+            let plan = |setting: Option<&String>, model| Planned {
+                placement,
+                threads: threads(placement, &fitted.model, other.is_some()),
+                setting: setting.cloned(),
+                model,
+            };
+            plans.push(plan(None, &fitted.model));
+            plans.extend(changed.iter().map(|(name, model)| plan(Some(name), model)));
+        }
+        let tasks: Vec<Task<'_>> = (0..)
+            .zip(&plans)
+            .flat_map(|(at, plan)| plan.tasks(at, recorded, other, job.beside.seed))
+            .collect();
+        let mut done = simulate(job.pages, core.timings, &tasks, progress, stop)?.into_iter();
+        let mut runs: Vec<Self> = plans.into_iter().map(Self::empty).collect();
+        for task in &tasks {
+            let windows = &mut runs[task.planned].windows;
+            let Some(result) = done.next() else { break };
+            match task.role {
+                Role::Alone => windows.alone = Some(result),
+                Role::Pass => windows.passes.push(result),
+                Role::Apart => windows.apart = Some(result),
+                // Its windows beside the program come right after those alone.
+                Role::OtherAlone => windows.other = Some((result.clone(), result)),
+                Role::Other => {
+                    if let Some((_, beside)) = &mut windows.other {
+                        *beside = result;
+                    }
+                }
+            }
+        }
+        Ok(runs)
+    }
+
+    fn empty(plan: Planned<'_>) -> Self {
+        let Planned { placement, threads, setting, .. } = plan;
+        let windows = BesideWindows { alone: None, passes: Vec::new(), apart: None, other: None };
+        Self { placement, threads, setting, windows }
+    }
+}
+
+impl<'a> Planned<'a> {
+    fn tasks(
+        &self,
+        planned: usize,
+        recorded: &'a RecordedRun,
+        other: Option<&'a RecordedRun>,
+        seed: u64,
+    ) -> Vec<Task<'a>> {
+        let task = |role, counted, siblings, seed| Task {
+            planned,
+            role,
+            model: self.model,
+            counted,
+            siblings,
+            seed,
+        };
+        let own = recording(recorded);
+        let is_changed = self.setting.is_some();
+        let mut tasks = Vec::new();
+        if is_changed {
+            tasks.push(task(Role::Alone, own, Vec::new(), seed));
+        }
+        if let Some(other) = other.map(recording) {
+            let beside = |it| vec![Sibling { recording: it, begin: 0.0, is_copy: false }];
+            tasks.push(task(Role::Pass, own, beside(other), seed));
+            tasks.push(task(Role::OtherAlone, other, Vec::new(), seed));
+            tasks.push(task(Role::Other, other, beside(own), seed));
+            return tasks;
+        }
+        let copies = |begin: f64| -> Vec<Sibling<'a>> {
+            let copy = |number: u32| Sibling {
+                recording: own,
+                begin: (f64::from(number) * begin).fract(),
+                is_copy: true,
+            };
+            (1..self.threads).map(copy).collect()
+        };
+        let is_whole = recorded.plan.windows().is_none();
+        let passes = if is_whole && !is_changed { PASSES_OF_WHOLE } else { 1 };
+        for pass in 0..passes {
+            // Copies of a run without windows do not go in step: one has begun somewhat earlier.
+            let begin = if is_whole { (f64::from(pass + 1) * APART).fract() } else { 0.0 };
+            tasks.push(task(Role::Pass, own, copies(begin), seed.wrapping_add(pass.into())));
+        }
+        if !is_whole && !is_changed {
+            let apart = copies(1.0 / f64::from(self.threads.max(2)));
+            tasks.push(task(Role::Apart, own, apart, seed));
+        }
+        tasks
+    }
+}
+
+/// The recorded part of the busiest thread's run.
+fn recording(recorded: &RecordedRun) -> Recording<'_> {
+    Recording {
+        trace: &recorded.trace,
+        thread: recorded.thread,
+        total: recorded.thread_instructions,
+    }
+}
+
+/// Busy hardware threads of each core in a placement.
+fn threads(placement: Placement, model: &CoreModel, is_pair: bool) -> u32 {
+    match placement {
+        _ if is_pair => 2,
+        Placement::Full(Some(threads)) => threads.clamp(2, model.smt_width),
+        _ => model.smt_width,
+    }
+}
+
+/// All simulations, several at a time, in their order.
+fn simulate(
+    pages: PageSize,
+    timings: &TimingTable,
+    tasks: &[Task<'_>],
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Vec<SimulatedWindows>, PredictError> {
+    if tasks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let recorded = |task: &Task<'_>| {
+        let own = task.counted.trace.threads().iter().find(|it| it.id == task.counted.thread);
+        own.map_or(0, |it| it.instructions)
+    };
+    let all: u64 = tasks.iter().map(recorded).sum();
+    progress.begin(Stage::new("simulating beside siblings", "instructions", all));
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let results = in_parallel(jobs, tasks.len(), |at| {
+        let task = &tasks[at];
+        let told = AtomicU64::new(0);
+        let goes_on = |done: u64, _: u64| {
+            progress.advance(done.saturating_sub(told.swap(done, Ordering::Relaxed)));
+            !stop.load(Ordering::Relaxed)
+        };
+        let result = if task.siblings.is_empty() {
+            let Recording { trace, thread, .. } = task.counted;
+            simulate_windows(task.model, timings, trace, thread, pages, goes_on)
+        } else {
+            simulate_windows_beside(
+                task.model,
+                timings,
+                task.counted,
+                &task.siblings,
+                pages,
+                task.seed,
+                goes_on,
+            )
+        };
+        progress.advance(recorded(task).saturating_sub(told.load(Ordering::Relaxed)));
+        result
+    });
+    let simulated = |result: Result<Option<SimulatedWindows>, SimulationError>| {
+        result?.ok_or(PredictError::Interrupted { during: "simulated" })
+    };
+    results.into_iter().map(simulated).collect()
+}

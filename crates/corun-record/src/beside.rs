@@ -1,0 +1,81 @@
+//! A program beside busy siblings on one core, predicted.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::observation::Estimate;
+use crate::placement::Placement;
+use crate::prediction::StackShare;
+
+/// A program on a core whose other hardware threads are busy.
+///
+/// How much more or less the core does so is an observation of the prediction: its SMT yield or core equivalence, with
+/// this placement as its arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedPlacement {
+    /// The placement.
+    pub placement: Placement,
+    /// Busy hardware threads of the core.
+    pub threads: u32,
+    /// The programs on the other hardware threads; empty for copies of the program itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Vec<String>>,
+    /// How much longer the program takes than alone, as a ratio of cycles; above 1 where a sibling costs it anything.
+    pub slowdown: Estimate,
+    /// How much longer the other program takes beside this one; absent for copies, whose slowdown is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown_of_other: Option<Estimate>,
+    /// Where the program's cycles go beside the siblings, the largest share first; the shares add up to 1.
+    pub stack: Vec<StackShare>,
+    /// What decides, the largest share first.
+    pub causes: Vec<Cause>,
+    /// Misses of the program in each cache, alone and beside the siblings.
+    pub misses: Vec<MissRate>,
+    /// The same ratio of work for copies that run half a run apart, so that other phases meet; absent for another program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_a_run_apart: Option<f64>,
+}
+
+/// How often a program misses in a cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MissRate {
+    /// The cache: `L1I`, `L1D`, `L2` or `L3`.
+    pub cache: String,
+    /// Misses in 1000 instructions, alone.
+    pub alone: f64,
+    /// The same beside the siblings.
+    pub beside: f64,
+}
+
+/// A resource that decides what sharing the core does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// What it does to the work of the core.
+    pub effect: Effect,
+    /// The component of the cycle stack, by the simulator's name.
+    pub component: String,
+    /// For [`Effect::Fills`] the share of all issue slots of the program alone, for [`Effect::Costs`] that of the cycles
+    /// that each copy takes longer; from 0 to 1.
+    pub share: f64,
+}
+
+/// What a cause does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Alone, slots are lost to it, which a sibling can use.
+    Fills,
+    /// Beside the sibling, the program takes longer because of it.
+    Costs,
+}
+
+/// The same question on a changed core.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WhatIf {
+    /// The changed field of the model and its value, as `--what-if` takes them.
+    pub setting: String,
+    /// The placement.
+    pub placement: Placement,
+    /// The ratio of work there: the SMT yield of `full`, the core equivalence of `packed`.
+    pub estimate: Estimate,
+}

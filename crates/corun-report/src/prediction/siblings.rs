@@ -1,0 +1,293 @@
+//! What a busy sibling does to a program, in words: the answer, why, and what to do.
+
+use corun_record::{
+    Cause, Effect, Estimate, Metric, Observation, Placement, PredictedPlacement, Prediction,
+    Source, WhatIf,
+};
+use corun_stats::percent;
+
+use super::words::gerund;
+use crate::bars::{Bar, bars};
+use crate::figures::{interval, ratio};
+
+/// A prediction of the program alone that is off by more than this share is not to be trusted.
+const MAX_ERROR_ALONE: f64 = 0.15;
+/// A change of the core's work below this share is none.
+const PRACTICAL: f64 = 0.05;
+
+/// What sharing the core does to its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Helps,
+    Hurts,
+    NoDifference,
+    Open,
+}
+
+impl Verdict {
+    fn of(estimate: &Estimate) -> Self {
+        match (estimate.low, estimate.high) {
+            (low, _) if low > 1.0 + PRACTICAL => Self::Helps,
+            (_, high) if high < 1.0 - PRACTICAL => Self::Hurts,
+            (low, high) if low >= 1.0 - PRACTICAL && high <= 1.0 + PRACTICAL => Self::NoDifference,
+            (low, _) if low > 1.0 => Self::Helps,
+            (_, high) if high < 1.0 => Self::Hurts,
+            _ => Self::Open,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Helps => "helps",
+            Self::Hurts => "hurts",
+            Self::NoDifference => "makes no difference",
+            Self::Open => "may help or hurt",
+        }
+    }
+}
+
+/// The predicted figure of a placement.
+fn figure(
+    prediction: &Prediction,
+    placement: &PredictedPlacement,
+    metric: Metric,
+) -> Option<Estimate> {
+    let arm = placement.placement.to_string();
+    let is_it =
+        |it: &&Observation| it.metric == metric && it.arm == arm && it.source == Source::Predicted;
+    prediction.observations.iter().find(is_it).map(|it| it.estimate)
+}
+
+/// The ratio of work of a placement: none for `packed`, which has a ratio of times.
+fn work(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Estimate> {
+    figure(prediction, placement, Metric::SmtYield)
+}
+
+/// The answer: a sentence for each placement, and one if the prediction is not to be trusted.
+pub(super) fn answers(prediction: &Prediction) -> Vec<String> {
+    let sentences = prediction.beside.iter().filter_map(|it| answer(prediction, it));
+    sentences.chain(mistrust(prediction)).collect()
+}
+
+fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<String> {
+    let core = &prediction.core.model;
+    if let Some(time) = figure(prediction, placement, Metric::CoreEquivalence) {
+        return Some(format!(
+            "{} of {core} take {} times as long as as many cores with one copy each ({}).",
+            plural_copies(placement.threads, "on one core"),
+            ratio(&time),
+            interval(&time)
+        ));
+    }
+    let work = work(prediction, placement)?;
+    let verdict = Verdict::of(&work).word();
+    let times = ratio(&placement.slowdown);
+    Some(match &placement.slowdown_of_other {
+        Some(other) => format!(
+            "Sharing a core of {core} {verdict}: the two programs do {} times the work of one ({}); the program \
+             takes {times} times as long as alone, the other one {} times.",
+            ratio(&work),
+            interval(&work),
+            ratio(other)
+        ),
+        None => format!(
+            "A busy sibling {verdict}: {} of {core} do {} times the work of one ({}); each takes {times} times \
+             as long as alone.",
+            copies(placement.threads),
+            ratio(&work),
+            interval(&work)
+        ),
+    })
+}
+
+fn copies(threads: u32) -> String {
+    plural_copies(threads, "on a core")
+}
+
+fn plural_copies(threads: u32, place: &str) -> String {
+    let number = match threads {
+        2 => "two".to_owned(),
+        3 => "three".to_owned(),
+        4 => "four".to_owned(),
+        other => other.to_string(),
+    };
+    format!("{number} copies {place}")
+}
+
+/// Said where this host shows that the model is off for this program.
+fn mistrust(prediction: &Prediction) -> Option<String> {
+    let ratio = prediction.estimate(Metric::PredictedToMeasured, Source::Predicted)?;
+    let off = (ratio.value - 1.0).abs();
+    (prediction.core.is_own && off > MAX_ERROR_ALONE).then(|| {
+        format!(
+            "Not to be trusted: alone, the program takes {} times the predicted cycles here, which is more than \
+             {:.0} % off.",
+            crate::figures::three_digits(1.0 / ratio.value),
+            100.0 * MAX_ERROR_ALONE
+        )
+    })
+}
+
+/// A bar for one copy alone, and one for each placement.
+pub(super) fn picture(prediction: &Prediction, columns: u16) -> String {
+    let mut rows = vec![Bar {
+        label: "one alone".to_owned(),
+        value: 1.0,
+        limits: None,
+        columns: vec!["1.00".to_owned(), "1.00".to_owned()],
+    }];
+    for placement in &prediction.beside {
+        let Some(work) = work(prediction, placement) else { continue };
+        rows.push(Bar {
+            label: placement.placement.to_string(),
+            value: work.value,
+            limits: Some([work.low, work.high]),
+            columns: vec![
+                format!("{} ({})", ratio(&work), interval(&work)),
+                ratio(&placement.slowdown),
+            ],
+        });
+    }
+    rows.extend(prediction.what_if.iter().filter(|it| is_full(it)).map(|it| Bar {
+        label: it.setting.clone(),
+        value: it.estimate.value,
+        limits: Some([it.estimate.low, it.estimate.high]),
+        columns: vec![
+            format!("{} ({})", ratio(&it.estimate), interval(&it.estimate)),
+            String::new(),
+        ],
+    }));
+    match rows.len() {
+        1 => String::new(),
+        _ => bars(&rows, &["work of the core", "time of each"], columns),
+    }
+}
+
+fn is_full(it: &WhatIf) -> bool {
+    !matches!(it.placement, Placement::Packed(_))
+}
+
+/// Why, a sentence each.
+pub(super) fn reasons(prediction: &Prediction) -> Vec<String> {
+    let Some(first) = prediction.beside.first() else { return Vec::new() };
+    let parts = |effect: Effect| -> Vec<String> {
+        let of: Vec<&Cause> = first.causes.iter().filter(|it| it.effect == effect).collect();
+        of.iter().map(|it| format!("{} {}", percent(it.share), gerund(&it.component))).collect()
+    };
+    let mut sentences = Vec::new();
+    let retiring = prediction.stack.iter().find(|it| it.component == "retiring");
+    let used = retiring.map_or(0.0, |it| it.share);
+    let fills = parts(Effect::Fills);
+    if fills.is_empty() {
+        sentences.push(format!(
+            "Alone, the program uses {} of the core's issue slots: little is left for a sibling.",
+            percent(used)
+        ));
+    } else {
+        sentences.push(format!(
+            "Alone, the program uses {} of the core's issue slots; a sibling can use what it loses: {}.",
+            percent(used),
+            fills.join(", ")
+        ));
+    }
+    let costs = parts(Effect::Costs);
+    let longer = first.slowdown.value - 1.0;
+    if longer < 0.01 {
+        sentences.push("Beside the sibling it takes as long as alone.".to_owned());
+    } else if !costs.is_empty() {
+        sentences.push(format!(
+            "Beside the sibling it takes {} more cycles, of which: {}.",
+            percent(longer),
+            costs.join(", ")
+        ));
+    }
+    sentences.extend(data(first));
+    sentences.extend(first.half_a_run_apart.map(|apart| {
+        format!("Copies that are half a run apart, so that other phases meet: {apart:.2}.")
+    }));
+    sentences
+}
+
+/// Where the data and the code are, alone and beside.
+fn data(placement: &PredictedPlacement) -> Option<String> {
+    let rates: Vec<String> = placement
+        .misses
+        .iter()
+        .filter(|it| it.alone.max(it.beside) >= 0.05)
+        .map(|it| format!("{} {:.1} alone, {:.1} beside", it.cache, it.alone, it.beside))
+        .collect();
+    match rates.is_empty() {
+        true => {
+            Some("Its code and data stay in the first-level caches, alone and beside.".to_owned())
+        }
+        false => Some(format!("Misses in 1000 instructions: {}.", rates.join("; "))),
+    }
+}
+
+/// What follows for whoever runs the program.
+pub(super) fn advice(prediction: &Prediction) -> Vec<String> {
+    let Some(first) = prediction.beside.first() else { return Vec::new() };
+    let Some(work) = work(prediction, first) else { return Vec::new() };
+    let pair = first.slowdown_of_other.is_some();
+    let what = if pair { "these two" } else { "copies of it" };
+    let mut lines = vec![match Verdict::of(&work) {
+        Verdict::Helps => format!(
+            "For the most work, run {what} on all hardware threads of a core; for the shortest time of one, keep the \
+             sibling idle."
+        ),
+        Verdict::Hurts => format!("Do not run {what} on one core: leave the siblings idle."),
+        Verdict::NoDifference => format!(
+            "Run one worker a core: {what} on a core's hardware threads gain nothing and take longer each."
+        ),
+        Verdict::Open => {
+            "Nothing is decided by this prediction: measure it on the machine that matters."
+                .to_owned()
+        }
+    }];
+    lines.push(format!(
+        "`corun threads` measures how many {} a machine with siblings needs.",
+        if pair { "workers of each" } else { "workers" }
+    ));
+    lines
+}
+
+/// The first-order facts of a core in a table of several.
+pub(super) fn row(prediction: &Prediction) -> Vec<String> {
+    let ipc = prediction.estimate(Metric::InstructionsPerCycle, Source::Predicted);
+    let ipc = ipc.map_or_else(|| "-".to_owned(), |it| format!("{:.2}", it.value));
+    let first = prediction.beside.first();
+    let work = first.and_then(|it| work(prediction, it));
+    let (yielded, verdict) = match &work {
+        Some(work) => {
+            (format!("{} ({})", ratio(work), interval(work)), Verdict::of(work).word().to_owned())
+        }
+        None => ("-".to_owned(), "-".to_owned()),
+    };
+    let slowdown = first.map_or_else(|| "-".to_owned(), |it| ratio(&it.slowdown));
+    let cause = first.and_then(|it| it.causes.iter().find(|it| it.effect == Effect::Costs));
+    let cause = cause.map_or_else(|| "-".to_owned(), |it| it.component.clone());
+    vec![prediction.core.model.clone(), ipc, yielded, slowdown, verdict, cause]
+}
+
+/// The cores on which a sibling does most and least.
+pub(super) fn most_and_least(predictions: &[Prediction]) -> Option<String> {
+    let works = predictions.iter().filter_map(|it| {
+        let first = it.beside.first()?;
+        Some((it.core.model.as_str(), work(it, first)?))
+    });
+    let mut works: Vec<(&str, Estimate)> = works.collect();
+    works.sort_by(|one, other| other.1.value.total_cmp(&one.1.value));
+    let [(most, best), .., (least, worst)] = &works[..] else { return None };
+    Some(match best.low > worst.high {
+        true => format!(
+            "A busy sibling does most on {most} ({} times the work of one) and least on {least} ({}).",
+            ratio(best),
+            ratio(worst)
+        ),
+        false => format!(
+            "The cores do not differ by more than the intervals: {} on {most} to {} on {least}.",
+            ratio(best),
+            ratio(worst)
+        ),
+    })
+}

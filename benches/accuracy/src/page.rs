@@ -300,6 +300,7 @@ mod tests {
             },
             ending: corun_record::Ending::completed(),
             core: PredictedCore {
+                is_own: false,
                 model: "zen4".to_owned(),
                 title: "a core".to_owned(),
                 reason: "asked for".to_owned(),
@@ -327,6 +328,8 @@ mod tests {
                 observation(Metric::Cycles, Source::Predicted, cycles, 0.01 * cycles),
             ],
             stack: Vec::new(),
+            beside: Vec::new(),
+            what_if: Vec::new(),
             mispredicts_per_thousand: 4.9,
             measured: None,
             caveats: Vec::new(),

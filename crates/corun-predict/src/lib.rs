@@ -21,4 +21,4 @@ pub use extrapolation::extrapolated;
 pub use job::{Beside, Core, Job, MemoryOf};
 pub use native::{MeasureError, Measured, measure};
 pub use predict::predict;
-pub use sampling::Sampling;
+pub use sampling::{Effort, Sampling};

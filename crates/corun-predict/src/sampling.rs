@@ -3,11 +3,10 @@
 use corun_trace::{FromCall, Plan, PreRun, PreRunResult, Samples, SystemCall};
 
 /// What to simulate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     /// The whole run if it is short, windows spread over it if it is long.
-    #[default]
-    Fitting,
+    Fitting(Effort),
     /// The whole run.
     Whole,
     /// So many instructions from the start on.
@@ -23,15 +22,32 @@ pub enum Sampling {
     },
 }
 
+/// How much of a long run is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Windows.
+    pub windows: u32,
+    /// Instructions of all warm-ups together, which the pipeline never sees but for the last of each: the less of a run is
+    /// left out between windows, the less has passed by what caches hold.
+    pub warm_ups: u64,
+}
+
+impl Effort {
+    /// What predicts a program alone.
+    pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000 };
+
+    /// What is simulated several times, alone and beside siblings, in about so many seconds on two CPUs.
+    pub fn in_seconds(seconds: f64) -> Self {
+        let share = (seconds / 60.0).clamp(0.2, 20.0);
+        let windows = (200.0 * share).clamp(FEW.into(), 2000.0);
+        Self { windows: windows as u32, warm_ups: (150e6 * share) as u64 }
+    }
+}
+
 /// Instructions of a run that is simulated whole: some seconds.
 const SHORT: u64 = 20_000_000;
-/// Windows of a longer one.
-const WINDOWS: u32 = 400;
-/// Instructions of each, so that together they are half of a short run.
-const LENGTH: u64 = SHORT / (2 * WINDOWS as u64);
-/// Instructions of all warm-ups together, which the pipeline never sees but for the last of each: the less of a run is left
-/// out between windows, the less has passed by what caches hold.
-const WARM_UPS: u64 = 500_000_000;
+/// Instructions of a window of a longer one.
+const LENGTH: u64 = 25_000;
 /// Instructions of each at least, however many they are.
 const WARM_UP: u64 = 1_000_000;
 /// Instructions of the warm-up before a part that begins later: what a second level holds is used again after tens of
@@ -50,11 +66,13 @@ impl Sampling {
 
     fn samples(self) -> Option<Samples> {
         let samples = |count: u32, length, warm_up: Option<u64>| {
-            let usual = (WARM_UPS / u64::from(count.max(1))).max(WARM_UP);
+            let usual = (Effort::FULL.warm_ups / u64::from(count.max(1))).max(WARM_UP);
             Samples { count, length, warm_up: warm_up.unwrap_or(usual), are_chosen: count < FEW }
         };
         match self {
-            Self::Fitting => Some(samples(WINDOWS, LENGTH, None)),
+            Self::Fitting(Effort { windows, warm_ups }) => {
+                Some(samples(windows, LENGTH, Some(warm_ups / u64::from(windows.max(1)))))
+            }
             Self::Whole | Self::Start(_) => None,
             Self::Windows { count, length, warm_up } => Some(samples(count, length, warm_up)),
         }
@@ -66,7 +84,9 @@ impl Sampling {
         let plan = match (self, samples) {
             (Self::Start(length), _) => Plan::Window { skip: 0, length: Some(length) },
             (Self::Windows { .. }, Some(samples)) => samples,
-            (Self::Fitting, Some(samples)) if found.is_some_and(|it| it.total > SHORT) => samples,
+            (Self::Fitting(_), Some(samples)) if found.is_some_and(|it| it.total > SHORT) => {
+                samples
+            }
             _ => Plan::Whole,
         };
         match found {
@@ -81,6 +101,8 @@ mod tests {
     use corun_trace::{Ending, Traced};
 
     use super::*;
+
+    const FITTING: Sampling = Sampling::Fitting(Effort::FULL);
 
     fn found(sampling: Sampling, total: u64) -> PreRunResult {
         let samples = sampling.samples().map(|samples| {
@@ -97,14 +119,21 @@ mod tests {
 
     #[test]
     fn short_runs_are_taken_whole_and_long_ones_in_windows() {
-        assert_eq!(planned(Sampling::Fitting, 20_000_000), Plan::Whole);
-        let Plan::Samples { count, length, total, .. } = planned(Sampling::Fitting, 20_000_001)
-        else {
+        assert_eq!(planned(FITTING, 20_000_000), Plan::Whole);
+        let Plan::Samples { count, length, total, .. } = planned(FITTING, 20_000_001) else {
             panic!("expected windows");
         };
         assert_eq!(total, 20_000_001);
         assert!(u64::from(count) * length <= 10_000_000);
         assert!(count >= 10);
+    }
+
+    #[test]
+    fn more_time_simulates_more_and_never_too_few_windows() {
+        let efforts = [0.0, 12.0, 60.0, 600.0, 1e9].map(Effort::in_seconds);
+        assert!(efforts.is_sorted_by_key(|it| (it.windows, it.warm_ups)));
+        assert!(efforts.iter().all(|it| it.windows >= FEW && it.warm_ups >= 10_000_000));
+        assert_eq!(efforts[2], Effort { windows: 200, warm_ups: 150_000_000 });
     }
 
     #[test]
@@ -131,7 +160,7 @@ mod tests {
         let pre_run = Sampling::Whole.pre_run(from);
         assert!(pre_run.is_needed() && pre_run.learns() && pre_run.samples.is_none());
         assert!(!Sampling::Whole.pre_run(None).is_needed());
-        for sampling in [Sampling::Whole, Sampling::Start(5), Sampling::Fitting] {
+        for sampling in [Sampling::Whole, Sampling::Start(5), FITTING] {
             let later = PreRunResult { before: 70, warm_up: 30, ..found(sampling, 1000) };
             let rest = Box::new(planned(sampling, 1000));
             let plan = sampling.plan(Some(&later));
@@ -145,7 +174,7 @@ mod tests {
         let windows = |count| Sampling::Windows { count, length: 1, warm_up: None };
         assert_eq!(are_chosen(windows(FEW - 1)), Some(true));
         assert_eq!(are_chosen(windows(FEW)), Some(false));
-        assert_eq!(are_chosen(Sampling::Fitting), Some(false));
+        assert_eq!(are_chosen(FITTING), Some(false));
         assert_eq!([Sampling::Whole, Sampling::Start(1)].map(are_chosen), [None; 2]);
     }
 }

@@ -18,8 +18,8 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     caveats.extend([
         Caveat::new(
             "alone",
-            "Nothing else is simulated: neither the kernel's own work nor other programs, which take \
-             room in caches and a share of memory's bandwidth.",
+            "Nothing else is simulated: neither the kernel's own work nor programs on other cores, which take \
+             room in the last-level cache and a share of memory's bandwidth.",
         ),
         Caveat::new(
             "model-error",
@@ -27,6 +27,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
              has how far models were off on whole programs.",
         ),
     ]);
+    caveats.extend(notable_kernel_share(report));
     if report.job.pages == PageSize::Huge {
         let of_measured = match report.measured.runs {
             Some(_) => "; what it was measured with was up to this host's kernel",
@@ -87,6 +88,22 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     caveats.extend(recorded.remarks.iter().map(|remark| Caveat::new("tracer", remark.clone())));
     caveats.extend(report.measured.runs.iter().flat_map(of_runs));
     caveats
+}
+
+/// Said of a program that is in the kernel for a notable part of its time, and not so long that it is not predicted.
+fn notable_kernel_share(report: &Report<'_>) -> Option<Caveat> {
+    let share = report.kernel_share()?.value;
+    let is_notable = share > MeasuredRuns::NOTABLE_KERNEL_SHARE;
+    (is_notable && share <= MeasuredRuns::MAX_KERNEL_SHARE).then(|| {
+        Caveat::new(
+            "kernel-share",
+            format!(
+                "The program is in the kernel for {:.0} % of its time: what is predicted is its own code, and what a \
+                 sibling does to its time in the kernel is left open.",
+                100.0 * share
+            ),
+        )
+    })
 }
 
 /// The caveats that follow from the measured runs.

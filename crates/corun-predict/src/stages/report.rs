@@ -178,7 +178,7 @@ impl Report<'_> {
         repeated(&runs.iter().map(figure).collect::<Vec<_>>())
     }
 
-    fn kernel_share(&self) -> Option<Estimate> {
+    pub(super) fn kernel_share(&self) -> Option<Estimate> {
         self.of_runs(MeasuredRun::kernel_share)
     }
 

@@ -87,6 +87,9 @@ fn beside_to_terminal(prediction: &Prediction, columns: u16) -> String {
     }
     let mut text: String = answers.iter().map(|line| wrap(line, "", columns)).collect();
     text.push('\n');
+    if prediction.beside.is_empty() {
+        return text;
+    }
     text += &siblings::picture(prediction, columns);
     section(&mut text, "Why", siblings::reasons(prediction), columns);
     section(&mut text, "What to do", siblings::advice(prediction), columns);

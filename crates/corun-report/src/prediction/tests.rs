@@ -1,8 +1,9 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    CalibratedField, Caveat, Document, MachineSummary, MeasuredRun, Observation, PredictedCore,
-    PredictedWindow, SimulationCost, StackShare, TracedPart,
+    CalibratedField, Cause, Caveat, Document, Effect, MachineSummary, MeasuredRun, MissRate,
+    Observation, Placement, PredictedCore, PredictedPlacement, PredictedWindow, SimulationCost,
+    StackShare, TracedPart, WhatIf,
 };
 
 use super::*;
@@ -53,6 +54,7 @@ fn prediction() -> Prediction {
             model: "zen3".to_owned(),
             title: "a core".to_owned(),
             reason: "this host's own".to_owned(),
+            is_own: true,
             ghz: 3.5,
             clock: ClockSource::Measured,
             memory: vec![CalibratedField { field: "hierarchy.l2.miss".to_owned(), value: 45.0 }],
@@ -83,6 +85,8 @@ fn prediction() -> Prediction {
             observation(Metric::KernelShare, Source::Measured, 0.024, 0.001),
         ],
         stack: vec![part("retiring", 0.4), part("dependency", 0.35), part("mispredict", 0.25)],
+        beside: Vec::new(),
+        what_if: Vec::new(),
         mispredicts_per_thousand: 4.9,
         measured: Some(MeasuredRuns {
             cpu: 1,
@@ -103,6 +107,9 @@ fn shown(prediction: &Prediction) -> String {
 #[test]
 fn predicted_stands_beside_measured_and_the_cycles_are_explained() {
     insta::assert_snapshot!(shown(&prediction()), @"
+    Not to be trusted: alone, the program takes 1.40 times the predicted cycles here, which is
+    more than 15 % off.
+
     gzip -kc FILE
     alone on a core (zen3): this host's own
 
@@ -203,4 +210,94 @@ fn what_is_not_predicted_says_why() {
 fn counts_have_prefixes() {
     let counts = [950.0, 9_994.0, 12_340.0, 999_960.0, 4.712e9].map(count);
     assert_eq!(counts, ["950", "9994", "12.3 k", "1.00 M", "4.71 G"]);
+}
+
+/// The prediction with a copy beside it that makes it take so much longer.
+fn beside(slowdown: f64, half: f64) -> Prediction {
+    let estimate = |value: f64, half: f64| Estimate {
+        value,
+        low: value - half,
+        high: value + half,
+        level: 0.95,
+        blocks: 200,
+    };
+    let mut prediction = prediction();
+    let cause =
+        |effect, component: &str, share| Cause { effect, component: component.to_owned(), share };
+    let rate = |cache: &str, alone, beside| MissRate { cache: cache.to_owned(), alone, beside };
+    prediction.beside.push(PredictedPlacement {
+        placement: Placement::Full(None),
+        threads: 2,
+        beside: Vec::new(),
+        slowdown: estimate(slowdown, half),
+        slowdown_of_other: None,
+        stack: prediction.stack.clone(),
+        causes: vec![
+            cause(Effect::Fills, "dependency", 0.35),
+            cause(Effect::Fills, "mispredict", 0.25),
+            cause(Effect::Costs, "sibling: ports", 0.6),
+            cause(Effect::Costs, "L2", 0.2),
+        ],
+        misses: vec![rate("L1I", 0.0, 0.01), rate("L1D", 2.0, 9.04)],
+        half_a_run_apart: Some(1.5),
+    });
+    let work = Estimate { value: 2.0 / slowdown, ..estimate(2.0 / slowdown, half) };
+    let about = |metric, estimate| Observation {
+        metric,
+        arm: "full".to_owned(),
+        against: Some("spread".to_owned()),
+        of: None,
+        unit: "1".to_owned(),
+        estimate,
+        bootstrap: None,
+        source: Source::Predicted,
+    };
+    prediction.observations.push(about(Metric::SmtYield, work));
+    prediction
+}
+
+#[test]
+fn a_sibling_is_answered_first_with_bars_reasons_and_what_to_do() {
+    let mut prediction = beside(1.25, 0.05);
+    prediction.what_if.push(WhatIf {
+        setting: "rob.policy=shared".to_owned(),
+        placement: Placement::Full(None),
+        estimate: Estimate { value: 1.7, low: 1.65, high: 1.75, level: 0.95, blocks: 200 },
+    });
+    insta::assert_snapshot!("siblings", shown(&prediction));
+    let brief = prediction_in_brief(&prediction, 200);
+    let first = "A busy sibling helps: two copies on a core of zen3 do 1.60 times the work of one (1.55 to 1.65); \
+                 each takes 1.25 times as long as alone.\n";
+    assert_eq!(brief.lines().next(), first.lines().next());
+    // Alone it takes 1.4 times what was predicted.
+    assert!(brief.contains("Not to be trusted"), "{brief}");
+    prediction.core.is_own = false;
+    assert!(!prediction_in_brief(&prediction, 200).contains("Not to be trusted"));
+}
+
+#[test]
+fn what_a_sibling_does_is_named_by_its_interval() {
+    let verdict = |slowdown: f64, half: f64| {
+        let text = prediction_in_brief(&beside(slowdown, half), 300);
+        text.trim_start_matches("A busy sibling ").split(':').next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(verdict(1.25, 0.05), "helps");
+    assert_eq!(verdict(2.5, 0.05), "hurts");
+    assert_eq!(verdict(2.0, 0.02), "makes no difference");
+    assert_eq!(verdict(2.0, 0.2), "may help or hurt");
+}
+
+#[test]
+fn several_cores_are_a_table_that_names_the_best_and_the_worst() {
+    let mut other = beside(1.8, 0.01);
+    other.core.model = "zen5".to_owned();
+    let table = PredictionTable::new(vec![beside(1.25, 0.05), other], "0.1.0");
+    let text = predictions_to_terminal(&table, 90);
+    let first =
+        "A busy sibling does most on zen3 (1.60 times the work of one) and least on zen5 (1.11).";
+    assert_eq!(text.lines().next(), Some(first));
+    insta::assert_snapshot!(
+        "several_cores",
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    );
 }

@@ -228,3 +228,108 @@ impl<'a, 't> Course<'a, 't> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_model::find;
+    use corun_trace::Phase::{Counted, WarmUp};
+    use corun_trace::format::{Opening, Options, Writer};
+    use corun_trace::{Marker, OrderedMarker, Sink, decode};
+
+    use crate::sampling::beside::*;
+    use crate::simulate_windows;
+
+    /// imul rax, rax; dec rcx; jnz to the first: each round waits for the one before.
+    const CHAIN: &[u8] = &[0x48, 0x0f, 0xaf, 0xc0, 0x48, 0xff, 0xc9, 0x75, 0xf7];
+    /// imul of rax, rbx and rdx; dec rcx; jnz: as many multiplications as there are cycles to wait for one.
+    const PORT: &[u8] = &[
+        0x48, 0x0f, 0xaf, 0xc0, 0x48, 0x0f, 0xaf, 0xdb, 0x48, 0x0f, 0xaf, 0xd2, 0x48, 0xff, 0xc9,
+        0x75, 0xef,
+    ];
+
+    /// A loop of this code in three windows, each after a warm-up.
+    fn trace(code: &[u8], instructions: u32) -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Opening::default(), Options::default()).unwrap();
+        let block = writer.define(decode(0x1000, code).unwrap()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        let mut order = 0;
+        for rounds in [20_000, 4_000, 3_000] {
+            for (phase, rounds) in [(WarmUp, rounds), (Counted, 2000)] {
+                order += 1;
+                let marker = Marker::Begin { phase, skipped: 0 };
+                writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+                for _ in 0..rounds {
+                    writer.execute(thread, block, instructions, &[]).unwrap();
+                }
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    fn recording(trace: &Trace) -> Recording<'_> {
+        let thread = &trace.threads()[0];
+        Recording { trace, thread: thread.id, total: thread.instructions }
+    }
+
+    /// Windows alone, and beside these siblings.
+    fn both(counted: &Trace, siblings: &[Sibling<'_>]) -> (SimulatedWindows, SimulatedWindows) {
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let own = recording(counted);
+        let small = PageSize::Small;
+        let alone = simulate_windows(&model, &timings, counted, own.thread, small, |_, _| true);
+        let beside = || {
+            simulate_windows_beside(&model, &timings, own, siblings, small, 7, |_, _| true)
+                .unwrap()
+                .unwrap()
+        };
+        let first = beside();
+        assert_eq!(first, beside(), "the same seed gives the same windows");
+        (alone.unwrap().unwrap(), first)
+    }
+
+    fn slowdown(counted: &Trace, siblings: &[Sibling<'_>]) -> f64 {
+        let (alone, beside) = both(counted, siblings);
+        let begins =
+            |of: &SimulatedWindows| of.windows.iter().map(|it| it.begin).collect::<Vec<_>>();
+        assert_eq!((begins(&alone), begins(&beside).len()), (begins(&beside), 3));
+        let cycles =
+            |of: &SimulatedWindows| of.windows.iter().map(|it| it.cycles).sum::<u64>() as f64;
+        cycles(&beside) / cycles(&alone)
+    }
+
+    #[test]
+    fn a_chain_leaves_the_sibling_all_it_needs_and_a_port_is_shared() {
+        let (chain, port) = (trace(CHAIN, 3), trace(PORT, 5));
+        let of = |trace, is_copy| [Sibling { recording: recording(trace), begin: 0.0, is_copy }];
+        let beside_itself = slowdown(&chain, &of(&chain, true));
+        assert!((0.99..1.02).contains(&beside_itself), "{beside_itself}");
+        let on_one_port = slowdown(&port, &of(&port, true));
+        assert!((1.9..2.05).contains(&on_one_port), "{on_one_port}");
+        // The chain needs the port in one of three cycles, and entries of the scheduler that it has to itself alone.
+        let unequal = slowdown(&port, &of(&chain, false));
+        assert!((1.2..3.1).contains(&unequal), "{unequal}");
+    }
+
+    #[test]
+    fn another_program_goes_on_as_fast_as_it_runs_beside() {
+        let (chain, port) = (trace(CHAIN, 3), trace(PORT, 5));
+        let siblings = [Sibling { recording: recording(&port), begin: 0.0, is_copy: false }];
+        let mut course = Course::new(recording(&chain), &siblings, 1);
+        let share = recording(&port).share() / recording(&chain).share();
+        assert!((course.progress[0] - share).abs() < 1e-12);
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let mut machine =
+            machine(&model, &timings, recording(&chain), &siblings, PageSize::Small, 1).unwrap();
+        let before = course.others(&machine);
+        machine.run_first(30_000).unwrap();
+        course.learn(&machine, 30_000, &before);
+        let done = course.others(&machine)[0] - before[0];
+        assert!(done > 1000);
+        assert!((course.progress[0] - done as f64 / 30_000.0).abs() < 1e-3, "{done}");
+        let next = Interval { phase: WarmUp, place: 0, end: 90_000, weight: None };
+        let target = course.targets(&next, 30_000)[1] - course.done[0];
+        assert!(target.abs_diff(2 * done) < 100, "{target} after {done}");
+    }
+}

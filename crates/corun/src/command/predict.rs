@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
-use corun_predict::{Beside, Core, Job, MemoryOf, Sampling, predict};
+use corun_predict::{Beside, Core, Effort, Job, MemoryOf, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Placement, Prediction, PredictionTable};
 use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
@@ -74,12 +74,13 @@ pub(crate) struct Arguments {
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
-    /// Start no further measured run after this time; at least one is measured
-    #[arg(long, alias = "budget", value_name = "TIME", default_value = "10s")]
+    /// About how long it may take on two CPUs: more time simulates more of a long run beside siblings, and a sixth of it
+    /// (of a program that is predicted alone, a third) goes to measured runs, of which there is one at least
+    #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = values::duration)]
     max_time: Duration,
     /// Do not measure the program on this machine
-    #[arg(long, conflicts_with = "max_time")]
+    #[arg(long)]
     no_measure: bool,
     /// Keep the trace in FILE
     #[arg(long, value_name = "FILE")]
@@ -151,7 +152,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         from: arguments.from_call,
         sampling,
         pages: arguments.pages.into(),
-        measure_for: (!arguments.no_measure).then_some(arguments.max_time),
+        measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
         keep: arguments.keep.clone(),
         machine: &machine,
     };
@@ -221,6 +222,16 @@ impl Arguments {
             core.caveats.extend(set_otherwise(&self.set));
         }
         Ok(cores)
+    }
+
+    /// Whether a sibling is predicted at all.
+    fn has_siblings(&self) -> bool {
+        let is_alone = |it: &Placement| matches!(it, Placement::Single | Placement::Spread(None));
+        !self.placement.iter().all(is_alone)
+    }
+
+    fn time_to_measure(&self) -> Duration {
+        self.max_time / if self.has_siblings() { 6 } else { 3 }
     }
 
     /// What runs beside the program.
@@ -337,7 +348,10 @@ impl Arguments {
             }
             (_, Some(length), _) => Sampling::Start(length),
             (.., true) => Sampling::Whole,
-            _ => Sampling::Fitting,
+            _ if self.has_siblings() => {
+                Sampling::Fitting(Effort::in_seconds(self.max_time.as_secs_f64()))
+            }
+            _ => Sampling::Fitting(Effort::FULL),
         }
     }
 

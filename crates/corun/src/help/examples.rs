@@ -130,10 +130,14 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "predict",
         &[
-            example("On this host's core, beside a measurement", "corun predict -- gzip -kc FILE"),
+            example("What a busy sibling does to a program", "corun predict -- gzip -kc FILE"),
             example(
-                "On another core, without a measurement",
-                "corun predict --model zen4 --no-measure ./solver",
+                "On which core it helps most",
+                "corun predict --model zen4,ivy-bridge --no-measure ./solver",
+            ),
+            example(
+                "Beside another program",
+                "corun predict --beside 'xz -kc FILE' -- gzip -kc FILE",
             ),
         ],
     ),

@@ -9,8 +9,9 @@ use corun_machine::switch::SmtStatus;
 use corun_record::{
     Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document,
     FormCalibration, ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements,
-    Prediction, ReadError, Record, Run, Schedule, SchedulingList, Simulation, StudyDescription,
-    StudyList, StudyResult, ThreadSweep, TraceInfo, WorkloadDescription, WorkloadList,
+    Prediction, PredictionTable, ReadError, Record, Run, Schedule, SchedulingList, Simulation,
+    StudyDescription, StudyList, StudyResult, ThreadSweep, TraceInfo, WorkloadDescription,
+    WorkloadList,
 };
 use serde_json::Value;
 
@@ -24,6 +25,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (Bench::FORMAT, Bench::schema()),
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
+        (PredictionTable::FORMAT, PredictionTable::schema()),
         schema_of::<AuditPropertyList>(),
         schema_of::<Schedule>(),
         schema_of::<Simulation>(),

@@ -48,8 +48,8 @@ fn walk(bytes: usize) {
     unsafe {
         asm!(
             "2:",
-            "mov {at}, qword ptr [{next} + {at} * 8]",
             "inc {step}",
+            "mov {at}, qword ptr [{next} + {at} * 8]",
             "cmp {steps}, {step}",
             "jne 2b",
             at = inout(reg) 0_u64 => _,
@@ -85,17 +85,17 @@ fn primes(limit: u64) {
             unsafe {
                 asm!(
                     "2:",
+                    "add {divisor}, 2",
                     "mov rax, {number}",
                     "xor edx, edx",
                     "div {divisor}",
                     "cmp rax, {divisor}",
                     "jb 3f",
-                    "add {divisor}, 2",
                     "test rdx, rdx",
                     "jne 2b",
                     "3:",
                     number = in(reg) number,
-                    divisor = inout(reg) 3_u64 => _,
+                    divisor = inout(reg) 1_u64 => _,
                     out("rax") _,
                     out("rdx") remainder,
                     options(nostack, nomem)
@@ -187,20 +187,22 @@ fn fibonacci(start: u64) {
         asm!(
             "2:",
             "mov rax, qword ptr [{frame} + 16]",
-            "mov rcx, qword ptr [rax]",
+            "mov rdx, qword ptr [rax]",
             "mov rax, qword ptr [{frame} + 16]",
             "mov rax, qword ptr [rax + 8]",
-            "mov rdx, qword ptr [{frame}]",
-            "and edx, 1",
-            "add rcx, rax",
+            "mov rcx, qword ptr [{frame}]",
+            "mov rsi, rcx",
+            "and esi, 1",
+            "lea rcx, [rdx + rax]",
             "mov rax, qword ptr [{frame} + 16]",
-            "mov qword ptr [rax + rdx * 8], rcx",
+            "lea rdx, [rsi + 2]",
+            "mov qword ptr [rax + rdx * 8 - 16], rcx",
             "add qword ptr [{frame}], 1",
             "mov rax, qword ptr [{frame} + 8]",
-            "cmp qword ptr [{frame}], rax",
-            "jbe 2b",
+            "cmp rax, qword ptr [{frame}]",
+            "jae 2b",
             frame = in(reg) frame.as_mut_ptr(),
-            out("rax") _, out("rcx") _, out("rdx") _,
+            out("rax") _, out("rcx") _, out("rdx") _, out("rsi") _,
             options(nostack)
         );
     }

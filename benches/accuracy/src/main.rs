@@ -59,6 +59,9 @@ struct Arguments {
     /// Predict published SMT yields instead; `--program` chooses among programs and models of that list
     #[arg(long, conflicts_with_all = ["record", "recorded", "windows", "model", "seconds", "keep"])]
     siblings: bool,
+    /// With --siblings: set a field of the models, as `corun simulate --set` takes it (repeatable)
+    #[arg(long = "set", value_name = "FIELD=VALUE", requires = "siblings")]
+    settings: Vec<String>,
     /// Run a kernel of a published measurement, which is traced
     #[arg(long, value_name = "NAME:NUMBER", hide = true)]
     kernel: Option<String>,
@@ -73,6 +76,7 @@ impl Arguments {
         words.extend(self.names.iter().map(|name| format!("--program '{name}'")));
         words.extend(self.model.iter().map(|model| format!("--model {model}")));
         words.extend(self.siblings.then(|| "--siblings".to_owned()));
+        words.extend(self.settings.iter().map(|setting| format!("--set {setting}")));
         let seconds = (self.seconds != SECONDS).then(|| format!("--seconds {}", self.seconds));
         words.extend(seconds);
         let files =
@@ -153,7 +157,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         None => built()?,
     };
     if arguments.siblings {
-        let rows = siblings::predict(&corun, &arguments.names)?;
+        let rows = siblings::predict(&corun, &arguments.names, &arguments.settings)?;
         return output.write(&siblings::page(&rows, &arguments.command())).map_err(failed);
     }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;

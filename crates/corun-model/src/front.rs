@@ -249,6 +249,10 @@ pub struct BranchPrediction {
     pub mispredict: u32,
     /// The same for a direct jump or call that only decoding finds.
     pub resteer: u32,
+    /// Whether the wrong side of a mispredicted branch takes slots, entries and ports from siblings until the branch is
+    /// executed.
+    #[serde(default = "is_so")]
+    pub wrong_paths: bool,
     /// How siblings share it.
     pub sharing: Sharing,
 }

@@ -42,11 +42,15 @@ const PHASES: &str = "4";
 const TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW");
 
-/// Predicts the rows whose program or model is among `names`, or all of them.
+/// Predicts the rows whose program or model is among `names`, or all of them, on models with these fields set.
 ///
 /// # Errors
 /// If the list cannot be read, or there is no room for traces.
-pub(crate) fn predict(corun: &Path, names: &[String]) -> Result<Vec<Predicted>, String> {
+pub(crate) fn predict(
+    corun: &Path,
+    names: &[String],
+    settings: &[String],
+) -> Result<Vec<Predicted>, String> {
     let listed = Listed::read()?;
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let folder = tempfile::tempdir().map_err(|error| format!("a folder for traces: {error}"))?;
@@ -60,7 +64,9 @@ pub(crate) fn predict(corun: &Path, names: &[String]) -> Result<Vec<Predicted>, 
         .map(|row| {
             eprintln!("{} on {}", row.program, row.model);
             let outcome = match listed.program(row) {
-                Some(program) => traces.of(program).and_then(|trace| simulate(corun, row, &trace)),
+                Some(program) => {
+                    traces.of(program).and_then(|trace| simulate(corun, row, &trace, settings))
+                }
                 None => Err("its program is not listed".to_owned()),
             };
             match &outcome {
@@ -132,7 +138,7 @@ fn said(mut command: Command) -> Result<String, String> {
     }
 }
 
-fn simulate(corun: &Path, row: &Row, trace: &Path) -> Result<Yield, String> {
+fn simulate(corun: &Path, row: &Row, trace: &Path, settings: &[String]) -> Result<Yield, String> {
     let (placements, metric) = match row.ratio {
         Ratio::FullToSpread => ("spread,full", Metric::SmtYield),
         Ratio::FullToStacked => ("stacked,full", Metric::MultitaskingGain),
@@ -140,6 +146,7 @@ fn simulate(corun: &Path, row: &Row, trace: &Path) -> Result<Yield, String> {
     let mut command = Command::new(corun);
     command.args(["simulate", "--quiet", "--json=-", "--model", &row.model]);
     command.args(["--placement", placements, "--warmup", WARM_UP, "--length", COUNTED]);
+    command.args(settings.iter().map(|setting| format!("--set={setting}")));
     command.args(["--phases", PHASES]).arg(trace);
     let text = said(command)?;
     let record = Record::<Placements>::from_json(&text).map_err(|error| error.to_string())?;

@@ -110,6 +110,8 @@ pub(crate) struct Penalties {
     pub(crate) issue_delay: u64,
     pub(crate) mispredict: u64,
     pub(crate) resteer: u64,
+    /// Whether wrong paths are followed.
+    pub(crate) wrong_paths: bool,
     pub(crate) machine_clear: u64,
     /// For which other cores may still invalidate what is loaded.
     pub(crate) retire_hold: u64,
@@ -252,6 +254,7 @@ impl Parameters {
                 mispredict: u64::from(model.front.prediction.mispredict)
                     .saturating_sub(issue_delay - 1),
                 resteer: model.front.prediction.resteer.into(),
+                wrong_paths: model.front.prediction.wrong_paths,
                 machine_clear: model.hierarchy.coherence.machine_clear.into(),
                 retire_hold: model.hierarchy.coherence.retire_hold.into(),
             },

@@ -3,7 +3,7 @@
 pub(crate) mod ports;
 pub(crate) mod wheel;
 
-use crate::core::in_flight::{Handle, InFlightUop};
+use crate::core::in_flight::{Handle, InFlightUop, NEVER};
 use crate::core::parameters::Parameters;
 use crate::core::{Core, InstructionSource};
 use crate::lsq::agu::AguBandwidth;
@@ -111,6 +111,10 @@ impl<F: InstructionSource> Core<F> {
             next += 1;
             self.is_active = true;
             let in_flight = self.in_flight(handle);
+            if in_flight.done != NEVER {
+                // It was squashed.
+                continue;
+            }
             if !in_flight.has_port {
                 let done = self.now + u64::from(in_flight.latency);
                 self.finish(handle, done, Some(&mut due));

@@ -28,6 +28,7 @@ fn model() -> BranchPrediction {
         return_stack: 32,
         mispredict: 13,
         resteer: 8,
+        wrong_paths: false,
         sharing: Sharing {
             policy: Policy::Shared,
             cap: None,

@@ -231,6 +231,42 @@ fn a_thread_that_mispredicts_leaves_the_ports_to_its_sibling() {
 }
 
 #[test]
+fn a_wrong_path_takes_slots_from_the_sibling_and_no_time_from_its_own_thread() {
+    // imul rax, rax: five times; then a branch that is mispredicted half of the time.
+    let late = made::late_guesses(&[0x48, 0x0f, 0xaf, 0xc0].repeat(5), 3000);
+    // mov r8d, edi; ...: renaming alone.
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(48));
+    for model in models() {
+        let without = with(&model, &[("front.prediction.wrong_paths", "false")]);
+        let cycles = |model: &CoreModel, placement: &str| {
+            let found = simulated(model, &[&late, &moves], placement, 1);
+            [0, 1].map(|worker| found.cycles(worker).unwrap())
+        };
+        assert_eq!(cycles(&model, "spread"), cycles(&without, "spread"), "{}", model.name);
+        let (with, without) = (cycles(&model, "full@2"), cycles(&without, "full@2"));
+        let [own, sibling] = [0, 1].map(|worker| with[worker] / without[worker]);
+        assert!(sibling > 1.05, "{}: {sibling} times as long beside a wrong path", model.name);
+        assert!((0.97..1.03).contains(&own), "{}: {own} times as long itself", model.name);
+    }
+}
+
+#[test]
+fn prediction_that_siblings_share_bounds_their_taken_branches() {
+    let model = corun_model::find("zen3").unwrap();
+    // add rax, 1; dec rcx; jnz
+    let short = body(&[0x48, 0x83, 0xc0, 0x01]);
+    let rounds = |model: &CoreModel, placement: &str| {
+        let found = simulated(model, &[&short], placement, 1);
+        found.cycles(0).unwrap() * 3.0 / found.phases[0].workers[0].instructions as f64
+    };
+    let every = f64::from(model.front.prediction.taken_beside.unwrap()) + 1.0;
+    assert!(rounds(&model, "spread") < 2.1);
+    assert!((rounds(&model, "full@2") - every).abs() < 0.1);
+    let own = with(&model, &[("front.prediction.policy", "replicated")]);
+    assert!(rounds(&own, "full@2") < 0.5 * every);
+}
+
+#[test]
 fn swapped_siblings_take_as_long_as_before() {
     let (chain, light) = (body(&chain()), body(&[0x48, 0x8d, 0x03].repeat(16)));
     for model in models() {

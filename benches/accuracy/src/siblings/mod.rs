@@ -15,6 +15,7 @@ use corun_record::{Document, Metric, PlacementComparison, Placements, Record};
 use tempfile::TempDir;
 
 use crate::inputs::Inputs;
+use crate::windows::keep_addresses;
 pub(crate) use page::page;
 use rows::{Listed, Program, Ratio, Row};
 
@@ -52,6 +53,7 @@ pub(crate) fn predict(
     settings: &[String],
 ) -> Result<Vec<Predicted>, String> {
     let listed = Listed::read()?;
+    keep_addresses()?;
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let folder = tempfile::tempdir().map_err(|error| format!("a folder for traces: {error}"))?;
     let mut traces = Traces { corun, inputs, folder, made: BTreeMap::new() };

@@ -112,6 +112,8 @@ pub(crate) struct Penalties {
     pub(crate) resteer: u64,
     /// Whether wrong paths are followed.
     pub(crate) wrong_paths: bool,
+    /// After a taken branch, at least, as siblings share the predictor.
+    pub(crate) taken: u32,
     pub(crate) machine_clear: u64,
     /// For which other cores may still invalidate what is loaded.
     pub(crate) retire_hold: u64,
@@ -255,6 +257,11 @@ impl Parameters {
                     .saturating_sub(issue_delay - 1),
                 resteer: model.front.prediction.resteer.into(),
                 wrong_paths: model.front.prediction.wrong_paths,
+                taken: match model.front.prediction.sharing.policy {
+                    Policy::Replicated => 0,
+                    _ if active <= 1 => 0,
+                    _ => model.front.prediction.taken_beside.unwrap_or(0),
+                },
                 machine_clear: model.hierarchy.coherence.machine_clear.into(),
                 retire_hold: model.hierarchy.coherence.retire_hold.into(),
             },

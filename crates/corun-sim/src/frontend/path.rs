@@ -287,6 +287,7 @@ impl<F: InstructionSource> Core<F> {
                 (if begins == NEVER { at } else { begins }, path.free)
             }
             Outcome::Right { bubble } if next != fall_through => {
+                let bubble = bubble.max(self.parameters.penalties.taken);
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)
             }

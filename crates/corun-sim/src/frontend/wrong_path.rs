@@ -216,12 +216,18 @@ impl<F: InstructionSource> Core<F> {
         let mut waiting = [0_u32; MAX_PORTS];
         for sequence in before.next..thread.next {
             let in_flight = thread.in_flight_uops.at_mut(sequence);
-            if in_flight.done == NEVER && in_flight.has_port {
-                let port = usize::from(in_flight.port);
+            let port = usize::from(in_flight.port);
+            let ports = &mut self.ports[self.parameters.set_of(index, port)];
+            if in_flight.has_port && in_flight.done == NEVER {
                 waiting[port] += 1;
-                let ports = &mut self.ports[self.parameters.set_of(index, port)];
                 ports.assigned[port] -= 1;
                 ports.counts.take_back(in_flight.port);
+            } else if in_flight.has_port && in_flight.busy > 1 {
+                // A divider that works on it is free again.
+                let begin = in_flight.done - u64::from(in_flight.latency + in_flight.extra);
+                if ports.free[port] == begin + u64::from(in_flight.busy) {
+                    ports.free[port] = ports.free[port].min(self.now + 1);
+                }
             }
             in_flight.done = 0;
         }

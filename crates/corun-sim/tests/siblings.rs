@@ -8,8 +8,11 @@ use corun_sim::{Part, Unwatched, simulate};
 use corun_trace::format::Trace;
 use made::{By, Loop, body, simulated, smt_yield};
 
+/// Every core, without the bound on taken branches, which would hide what other resources do to short loops.
 fn models() -> Vec<CoreModel> {
-    corun_model::all().unwrap()
+    let mut models = corun_model::all().unwrap();
+    models.iter_mut().for_each(|model| model.front.prediction.taken_beside = None);
+    models
 }
 
 fn with(model: &CoreModel, settings: &[(&str, &str)]) -> CoreModel {

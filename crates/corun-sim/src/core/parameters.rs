@@ -84,6 +84,8 @@ pub(crate) struct LoadStore {
     pub(crate) commit_shift: u32,
     /// Bytes of a bank of the first level, as a shift, and its sets.
     pub(crate) banks: Option<(u32, u64)>,
+    /// Whether loads are issued before the store's data are there, and then again.
+    pub(crate) early_issue: bool,
     /// Which loads are renamed to a store's register.
     pub(crate) renamed: Option<MemoryRenaming>,
     /// Cycles from a store's data to the load.
@@ -237,6 +239,7 @@ impl Parameters {
                 }),
                 forwarding: memory.forwarding.latency,
                 vector_forwarding: memory.forwarding.vector_latency,
+                early_issue: memory.forwarding.early_issue,
                 renamed: memory.forwarding.renamed,
                 load_latency: memory.loads.latency,
                 vector_load_latency: memory.loads.vector_latency,

@@ -582,6 +582,9 @@ impl<F: InstructionSource> Thread<F> {
         let bytes = u64::from(place.size);
         let (linear, span) = self.touched(place, at);
         let count = self.value(at);
+        if parameters.load_store.early_issue {
+            self.in_flight_uops.forward(sequence, 0, 0);
+        }
         let in_flight = self.in_flight_uops.at_mut(sequence);
         match place.form {
             Form::Single => {}
@@ -666,7 +669,11 @@ impl<F: InstructionSource> Thread<F> {
                         self.in_flight_uops.at_mut(sequence).latency = forwarding as u16 - 1;
                         later = 1;
                     }
-                    self.in_flight_uops.wait(sequence, data, later);
+                    if parameters.load_store.early_issue {
+                        self.in_flight_uops.forward(sequence, data, later);
+                    } else {
+                        self.in_flight_uops.wait(sequence, data, later);
+                    }
                 }
                 None
             }

@@ -2,13 +2,15 @@
 //! docs/accuracy-zen5.md, each by the command that stands in it.
 //!
 //! Each program is predicted on this host's core and measured here by `corun predict`; or predicted on another one, beside
-//! what was recorded there.
+//! what was recorded there. docs/accuracy-siblings.md has published SMT yields beside simulated ones.
 
 mod inputs;
+mod kernels;
 mod measured;
 mod page;
 mod predicted;
 mod programs;
+mod siblings;
 mod windows;
 
 use std::path::{Path, PathBuf};
@@ -54,6 +56,15 @@ struct Arguments {
     /// is measured
     #[arg(long, conflicts_with_all = ["record", "recorded"])]
     windows: bool,
+    /// Predict published SMT yields instead; `--program` chooses among programs and models of that list
+    #[arg(long, conflicts_with_all = ["record", "recorded", "windows", "model", "seconds", "keep"])]
+    siblings: bool,
+    /// With --siblings: set a field of the models, as `corun simulate --set` takes it (repeatable)
+    #[arg(long = "set", value_name = "FIELD=VALUE", requires = "siblings")]
+    settings: Vec<String>,
+    /// Run a kernel of a published measurement, which is traced
+    #[arg(long, value_name = "NAME:NUMBER", hide = true)]
+    kernel: Option<String>,
 }
 
 const SECONDS: u32 = 30;
@@ -64,6 +75,8 @@ impl Arguments {
         let mut words = vec!["cargo run --release -p corun-accuracy --".to_owned()];
         words.extend(self.names.iter().map(|name| format!("--program '{name}'")));
         words.extend(self.model.iter().map(|model| format!("--model {model}")));
+        words.extend(self.siblings.then(|| "--siblings".to_owned()));
+        words.extend(self.settings.iter().map(|setting| format!("--set {setting}")));
         let seconds = (self.seconds != SECONDS).then(|| format!("--seconds {}", self.seconds));
         words.extend(seconds);
         let files =
@@ -124,6 +137,9 @@ fn failed(error: ExportError) -> String {
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
+    if let Some(kernel) = &arguments.kernel {
+        return kernels::run(kernel);
+    }
     let recorded = arguments.recorded.as_deref().map(Recorded::read).transpose()?;
     if let Some(folder) = &arguments.keep {
         let settings = match &arguments.recorded {
@@ -140,6 +156,10 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         Some(file) => file.clone(),
         None => built()?,
     };
+    if arguments.siblings {
+        let rows = siblings::predict(&corun, &arguments.names, &arguments.settings)?;
+        return output.write(&siblings::page(&rows, &arguments.command())).map_err(failed);
+    }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let all = programs(&inputs, &corun);
     if let Some(unknown) = arguments.names.iter().find(|it| all.iter().all(|one| one.name != **it))

@@ -17,6 +17,16 @@ const WAYS: [(&str, &[&str]); 3] = [
     ("10 large ones", &["--sample=10:1M"]),
 ];
 
+/// Lets each run of a program have the same addresses, on which what predictors and caches hold depends.
+///
+/// # Errors
+/// If the kernel refuses.
+pub(crate) fn keep_addresses() -> Result<(), String> {
+    let same = personality::get().map(|own| own | Persona::ADDR_NO_RANDOMIZE);
+    let set = same.and_then(personality::set);
+    set.map(|_| ()).map_err(|error| format!("addresses that stay the same: {error}"))
+}
+
 /// Million cycles of each program as a whole, and by how much each way to choose windows differs, in Markdown.
 ///
 /// # Errors
@@ -26,10 +36,7 @@ pub(crate) fn table(
     programs: &[Program],
     model: Option<&str>,
 ) -> Result<String, String> {
-    // Each run of a program at the same addresses, on which what predictors and caches hold depends.
-    let same = personality::get().map(|own| own | Persona::ADDR_NO_RANDOMIZE);
-    same.and_then(personality::set)
-        .map_err(|error| format!("addresses that stay the same: {error}"))?;
+    keep_addresses()?;
     let model: Vec<String> = model.map(|model| format!("--model={model}")).into_iter().collect();
     let cycles = |program: &Program, options: &[&str]| {
         let own = options.iter().map(|&option| option.to_owned());

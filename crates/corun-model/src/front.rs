@@ -235,6 +235,9 @@ pub struct BranchPrediction {
     pub targets: Vec<u32>,
     /// Cycles without fetch after a taken branch that the level of the same place knows.
     pub taken: Vec<u32>,
+    /// Cycles without prediction after a taken branch while siblings share the predictor: at least as many, whichever
+    /// level knows it. None: as many as alone.
+    pub taken_beside: Option<u32>,
     /// Cycles without fetch after a call or a return, beside those of a taken branch.
     #[serde(default)]
     pub linking: u32,
@@ -249,6 +252,10 @@ pub struct BranchPrediction {
     pub mispredict: u32,
     /// The same for a direct jump or call that only decoding finds.
     pub resteer: u32,
+    /// Whether the wrong side of a mispredicted branch takes slots, entries and ports from siblings until the branch is
+    /// executed.
+    #[serde(default = "is_so")]
+    pub wrong_paths: bool,
     /// How siblings share it.
     pub sharing: Sharing,
 }

@@ -123,6 +123,10 @@ pub struct Forwarding {
     pub predictive_forwarding: u32,
     /// More cycles than the store needs to reach the cache, if it covers the load in part only.
     pub failure: u32,
+    /// Whether a load is issued as soon as its address is known, and once more if the store whose bytes it gets has not
+    /// handed them over by then; else it is issued when it has.
+    #[serde(default)]
+    pub early_issue: bool,
     /// More cycles for a load after a store to another page at the same offset in it.
     #[serde(default)]
     pub alias: u32,

@@ -8,8 +8,11 @@ use corun_sim::{Part, Unwatched, simulate};
 use corun_trace::format::Trace;
 use made::{By, Loop, body, simulated, smt_yield};
 
+/// Every core, without the bound on taken branches, which would hide what other resources do to short loops.
 fn models() -> Vec<CoreModel> {
-    corun_model::all().unwrap()
+    let mut models = corun_model::all().unwrap();
+    models.iter_mut().for_each(|model| model.front.prediction.taken_beside = None);
+    models
 }
 
 fn with(model: &CoreModel, settings: &[(&str, &str)]) -> CoreModel {
@@ -228,6 +231,42 @@ fn a_thread_that_mispredicts_leaves_the_ports_to_its_sibling() {
         // Beside additions the branches themselves wait, where they take the same ports.
         assert!(yields[1] > 1.5, "{}: {yields:?}", model.name);
     }
+}
+
+#[test]
+fn a_wrong_path_takes_slots_from_the_sibling_and_no_time_from_its_own_thread() {
+    // imul rax, rax: five times; then a branch that is mispredicted half of the time.
+    let late = made::late_guesses(&[0x48, 0x0f, 0xaf, 0xc0].repeat(5), 3000);
+    // mov r8d, edi; ...: renaming alone.
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(48));
+    for model in models() {
+        let without = with(&model, &[("front.prediction.wrong_paths", "false")]);
+        let cycles = |model: &CoreModel, placement: &str| {
+            let found = simulated(model, &[&late, &moves], placement, 1);
+            [0, 1].map(|worker| found.cycles(worker).unwrap())
+        };
+        assert_eq!(cycles(&model, "spread"), cycles(&without, "spread"), "{}", model.name);
+        let (with, without) = (cycles(&model, "full@2"), cycles(&without, "full@2"));
+        let [own, sibling] = [0, 1].map(|worker| with[worker] / without[worker]);
+        assert!(sibling > 1.05, "{}: {sibling} times as long beside a wrong path", model.name);
+        assert!((0.97..1.03).contains(&own), "{}: {own} times as long itself", model.name);
+    }
+}
+
+#[test]
+fn prediction_that_siblings_share_bounds_their_taken_branches() {
+    let model = corun_model::find("zen3").unwrap();
+    // add rax, 1; dec rcx; jnz
+    let short = body(&[0x48, 0x83, 0xc0, 0x01]);
+    let rounds = |model: &CoreModel, placement: &str| {
+        let found = simulated(model, &[&short], placement, 1);
+        found.cycles(0).unwrap() * 3.0 / found.phases[0].workers[0].instructions as f64
+    };
+    let every = f64::from(model.front.prediction.taken_beside.unwrap()) + 1.0;
+    assert!(rounds(&model, "spread") < 2.1);
+    assert!((rounds(&model, "full@2") - every).abs() < 0.1);
+    let own = with(&model, &[("front.prediction.policy", "replicated")]);
+    assert!(rounds(&own, "full@2") < 0.5 * every);
 }
 
 #[test]

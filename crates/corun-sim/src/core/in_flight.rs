@@ -111,6 +111,8 @@ impl InFlightUop {
 #[derive(Debug)]
 pub(crate) struct InFlightUops {
     ring: Box<[InFlightUop; CAPACITY]>,
+    /// For each load that gets a store's bytes the micro-op that hands them over, and the cycles that this adds.
+    forwards: Box<[(u64, i16); CAPACITY]>,
     /// For each source of each micro-op the next edge of the same producer, and the cycles it adds.
     edges: Box<[[(u16, i16); MAX_SOURCES]; CAPACITY]>,
 }
@@ -141,7 +143,11 @@ impl Default for InFlightUops {
             waiters: NONE,
             used_edges: 0,
         };
-        Self { ring: filled(empty), edges: filled([(NONE, 0); MAX_SOURCES]) }
+        Self {
+            ring: filled(empty),
+            forwards: filled((0, 0)),
+            edges: filled([(NONE, 0); MAX_SOURCES]),
+        }
     }
 }
 
@@ -206,6 +212,23 @@ impl InFlightUops {
         in_flight.used_edges += 1;
         in_flight.pending += 1;
         self.ring[producer].waiters = (consumer * MAX_SOURCES + slot) as u16;
+    }
+
+    /// Notes which micro-op hands a load's bytes over, which it is going to wait for once it is issued.
+    pub(crate) fn forward(&mut self, load: u64, data: u64, extra: i16) {
+        self.forwards[load as usize % CAPACITY] = (data, extra);
+    }
+
+    /// Lets a load that is issued wait for its bytes, if they are not there yet. Returns whether it does.
+    pub(crate) fn wait_for_data(&mut self, load: Handle, now: u64) -> bool {
+        let (data, extra) = std::mem::take(&mut self.forwards[load.index()]);
+        let done = self.at(data).done;
+        if data == 0 || done != NEVER && done.saturating_add_signed(extra.into()) <= now {
+            return false;
+        }
+        self.wait(load.index() as u64, data, extra);
+        self.get_mut(load).has_port = false;
+        true
     }
 
     /// Says when a micro-op is done; calls `ready` with the sequence (modulo the ring) of each that

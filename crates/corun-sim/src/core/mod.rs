@@ -308,6 +308,7 @@ impl<F: InstructionSource> Core<F> {
         self.retire(memory);
         self.replay_blocked_loads(memory);
         self.execute(memory);
+        self.resolve_branches();
         self.rename();
         fetch(self, memory);
         let mut passed = if self.is_active { 1 } else { self.next_event() - self.now };

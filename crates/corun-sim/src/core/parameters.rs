@@ -84,6 +84,8 @@ pub(crate) struct LoadStore {
     pub(crate) commit_shift: u32,
     /// Bytes of a bank of the first level, as a shift, and its sets.
     pub(crate) banks: Option<(u32, u64)>,
+    /// Whether loads are issued before the store's data are there, and then again.
+    pub(crate) early_issue: bool,
     /// Which loads are renamed to a store's register.
     pub(crate) renamed: Option<MemoryRenaming>,
     /// Cycles from a store's data to the load.
@@ -110,6 +112,10 @@ pub(crate) struct Penalties {
     pub(crate) issue_delay: u64,
     pub(crate) mispredict: u64,
     pub(crate) resteer: u64,
+    /// Whether wrong paths are followed.
+    pub(crate) wrong_paths: bool,
+    /// After a taken branch, at least, as siblings share the predictor.
+    pub(crate) taken: u32,
     pub(crate) machine_clear: u64,
     /// For which other cores may still invalidate what is loaded.
     pub(crate) retire_hold: u64,
@@ -233,6 +239,7 @@ impl Parameters {
                 }),
                 forwarding: memory.forwarding.latency,
                 vector_forwarding: memory.forwarding.vector_latency,
+                early_issue: memory.forwarding.early_issue,
                 renamed: memory.forwarding.renamed,
                 load_latency: memory.loads.latency,
                 vector_load_latency: memory.loads.vector_latency,
@@ -252,6 +259,12 @@ impl Parameters {
                 mispredict: u64::from(model.front.prediction.mispredict)
                     .saturating_sub(issue_delay - 1),
                 resteer: model.front.prediction.resteer.into(),
+                wrong_paths: model.front.prediction.wrong_paths,
+                taken: match model.front.prediction.sharing.policy {
+                    Policy::Replicated => 0,
+                    _ if active <= 1 => 0,
+                    _ => model.front.prediction.taken_beside.unwrap_or(0),
+                },
                 machine_clear: model.hierarchy.coherence.machine_clear.into(),
                 retire_hold: model.hierarchy.coherence.retire_hold.into(),
             },

@@ -9,6 +9,7 @@ use crate::core::occupancy::Occupancy;
 use crate::core::parameters::Parameters;
 use crate::execute::ports::MAX_PORTS;
 use crate::frontend::Fetcher;
+use crate::frontend::wrong_path::{BeforeWrongPath, Visited};
 use crate::lsq::predictive_forwarding::ForwardingPredictor;
 use crate::lsq::store_queue::{Gathered, StoreQueue};
 use crate::memory::Pages;
@@ -23,6 +24,10 @@ pub(crate) struct Thread<F> {
     pub(crate) requester: Requester,
     pub(crate) pages: Pages,
     pub(crate) fetcher: Fetcher,
+    /// Code that wrong paths may lead to.
+    pub(crate) visited: Visited,
+    /// What it had when it went wrong, once anything after that is renamed.
+    pub(crate) before_wrong_path: Option<Box<BeforeWrongPath>>,
     /// Instructions on their way to renaming.
     pub(crate) queue: VecDeque<Queued>,
     /// Slots of the queue that are taken.
@@ -41,6 +46,8 @@ pub(crate) struct Thread<F> {
     pub(crate) next: u64,
     pub(crate) rob: VecDeque<Renamed>,
     pub(crate) rob_used: u32,
+    /// Slots that a wrong path took in this cycle.
+    pub(crate) renamed_wrongly: u32,
     /// Slots of an instruction that was renamed in part.
     pub(crate) debt: u32,
     /// Registers that share a value.
@@ -114,6 +121,8 @@ pub(crate) struct Queued {
     pub(crate) at: u64,
     /// Whether fetch waits for it to be executed.
     pub(crate) is_mispredicted: bool,
+    /// Whether it comes after a mispredicted branch, and is going to be squashed.
+    pub(crate) is_wrong: bool,
 }
 
 /// An instruction in the reorder buffer.
@@ -143,6 +152,8 @@ impl<F: InstructionSource> Thread<F> {
             pages: source.pages(),
             source,
             fetcher: Fetcher::new(model),
+            visited: Visited::default(),
+            before_wrong_path: None,
             queue: VecDeque::new(),
             queue_used: 0,
             values: filled(0),
@@ -154,6 +165,7 @@ impl<F: InstructionSource> Thread<F> {
             next: 1,
             rob: VecDeque::new(),
             rob_used: 0,
+            renamed_wrongly: 0,
             debt: 0,
             move_elimination: MoveElimination::new(model.back.elimination.move_slots.as_ref()),
             registers_used: [0; 3],

@@ -3,7 +3,7 @@
 pub(crate) mod ports;
 pub(crate) mod wheel;
 
-use crate::core::in_flight::{Handle, InFlightUop};
+use crate::core::in_flight::{Handle, InFlightUop, NEVER};
 use crate::core::parameters::Parameters;
 use crate::core::{Core, InstructionSource};
 use crate::lsq::agu::AguBandwidth;
@@ -111,6 +111,10 @@ impl<F: InstructionSource> Core<F> {
             next += 1;
             self.is_active = true;
             let in_flight = self.in_flight(handle);
+            if in_flight.done != NEVER {
+                // It was squashed.
+                continue;
+            }
             if !in_flight.has_port {
                 let done = self.now + u64::from(in_flight.latency);
                 self.finish(handle, done, Some(&mut due));
@@ -141,6 +145,10 @@ impl<F: InstructionSource> Core<F> {
         ports.counts.start(now, port);
         let done = match kind {
             Kind::Compute | Kind::StoreData(_) => now + latency,
+            Kind::Load(_) if self.is_early(handle, set, port) => {
+                self.is_active = true;
+                return;
+            }
             Kind::Load(_) if self.must_wait(handle, memory) => {
                 self.is_active = true;
                 return;
@@ -157,6 +165,24 @@ impl<F: InstructionSource> Core<F> {
         };
         self.is_active = true;
         self.finish(handle, done, None);
+    }
+
+    /// Whether a load was issued before the store whose bytes it gets has handed them over: then it takes its port once
+    /// more, and is done when they are there.
+    fn is_early(&mut self, handle: Handle, set: usize, port: usize) -> bool {
+        if !self.parameters.load_store.early_issue || !self.in_flight(handle).is_forwarded {
+            return false;
+        }
+        let in_flight_uops = &mut self.threads[handle.thread()].in_flight_uops;
+        if !in_flight_uops.wait_for_data(handle, self.now) {
+            return false;
+        }
+        self.ports[set].free[port] += 1;
+        let &InFlightUop { pending, ready, .. } = self.in_flight(handle);
+        if pending == 0 {
+            self.wheel.call(self.now, ready.max(self.now + 1), handle);
+        }
+        true
     }
 
     /// When a load that starts now is done.

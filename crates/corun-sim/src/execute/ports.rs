@@ -89,10 +89,10 @@ impl Ports {
         }
     }
 
-    /// Forgets the micro-ops of a thread that wait for a port.
-    pub(crate) fn forget(&mut self, thread: usize) {
+    /// Forgets the micro-ops that wait for a port, but for these.
+    pub(crate) fn keep(&mut self, is_kept: impl Fn(Handle) -> bool) {
         for port in members(self.ready) {
-            self.waiting[port].retain(|(_, handle)| handle.thread() != thread);
+            self.waiting[port].retain(|(_, handle)| is_kept(*handle));
             if self.waiting[port].is_empty() {
                 self.ready &= !(1 << port);
             }

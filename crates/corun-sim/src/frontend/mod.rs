@@ -1,5 +1,5 @@
 //! The front end: instructions from the op cache or the decoder into the queue, along the path that the
-//! program took. What would be fetched on a wrong path is not simulated, only the time until it ends.
+//! program took, and beside active siblings along wrong paths, too (`wrong_path`).
 
 pub(crate) mod branch;
 mod decode;
@@ -10,6 +10,7 @@ mod path;
 pub(crate) mod predecoder;
 mod structures;
 mod warm_up;
+pub(crate) mod wrong_path;
 
 use crate::core::in_flight::NEVER;
 use crate::core::thread::{MAX_THREADS, Queued, VALUES};
@@ -23,6 +24,7 @@ use corun_model::{Choice, CoreModel, Policy};
 use path::{Path, Place};
 use smallvec::SmallVec;
 use structures::{Budget, Code};
+use wrong_path::WrongPlace;
 
 pub(crate) use structures::Front;
 pub(crate) use warm_up::Pace;
@@ -38,6 +40,8 @@ pub(crate) struct Fetcher {
     /// The micro-op that must be executed before it goes on, once that is known.
     branch: Option<u64>,
     awaits_branch: bool,
+    /// Where it goes on wrongly meanwhile.
+    wrong: Option<WrongPlace>,
     /// From when on what follows the last mispredicted branch can be renamed.
     refilled: u64,
     /// Micro-ops on their way into the op cache.
@@ -68,6 +72,7 @@ impl Fetcher {
             resume: 0,
             branch: None,
             awaits_branch: false,
+            wrong: None,
             refilled: 0,
             filling: Filling::default(),
             predecoder: model.front.predecoder.as_ref().map(|one| {
@@ -117,6 +122,21 @@ impl Fetcher {
     /// Whether what is renamed next lies after a wrongly predicted branch, and has not been fetched yet.
     pub(crate) fn recovers(&self, now: u64) -> bool {
         self.awaits_branch || now < self.refilled
+    }
+
+    /// Whether everything that is renamed now lies on a wrong path.
+    pub(crate) fn is_astray(&self) -> bool {
+        self.awaits_branch && self.branch.is_some()
+    }
+
+    /// The mispredicted branch is executed: fetch goes on rightly at cycle `at`.
+    fn redirect(&mut self, at: u64) {
+        (self.awaits_branch, self.branch) = (false, None);
+        self.restart();
+        self.resume = at;
+        self.path.redirect(at);
+        // What is fetched then can be renamed in the next cycle.
+        self.refilled = at + 1;
     }
 
     /// What it waits for, for people.
@@ -243,7 +263,7 @@ impl<F: InstructionSource> Core<F> {
     /// Returns whether the thread used the front end in this cycle, which a loop buffer spares it.
     fn fetch_thread(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) -> bool {
         if !self.may_fetch(index) {
-            return false;
+            return self.fetch_wrong_path(index, budget);
         }
         let mut is_used = false;
         let request = self.request(index, 0, 0);
@@ -313,19 +333,7 @@ impl<F: InstructionSource> Core<F> {
         self.begin(index);
         let thread = &mut self.threads[index];
         if thread.fetcher.awaits_branch {
-            let Some(branch) = thread.fetcher.branch else { return false };
-            let done =
-                if branch < thread.head { self.now } else { thread.in_flight_uops.at(branch).done };
-            if done == NEVER {
-                return false;
-            }
-            thread.fetcher.awaits_branch = false;
-            thread.fetcher.branch = None;
-            thread.fetcher.restart();
-            thread.fetcher.resume = done.max(self.now) + self.parameters.penalties.mispredict;
-            thread.fetcher.path.redirect(thread.fetcher.resume);
-            // What is fetched then can be renamed in the next cycle.
-            thread.fetcher.refilled = thread.fetcher.resume + 1;
+            return false;
         }
         // A sibling's program may have kept it back since.
         let resume = thread.fetcher.resume.max(self.front.microcode.until(index));
@@ -358,6 +366,7 @@ impl<F: InstructionSource> Core<F> {
             shares_slot,
             at: self.now + 1,
             is_mispredicted: false,
+            is_wrong: false,
         });
         thread.queue_used += u32::from(lowered.slots);
         let address = place.address + u64::from(lowered.length);
@@ -399,6 +408,7 @@ impl<F: InstructionSource> Core<F> {
                 }
                 fetcher.awaits_branch = true;
                 thread.mispredicts += 1;
+                self.enter_wrong_path(index);
             }
             Some(Outcome::Right { .. }) | None if from > self.now => fetcher.resume = from,
             Some(Outcome::Right { .. }) | None => return !is_straight,

@@ -34,6 +34,8 @@ pub(crate) struct Path {
     /// The line of code that prediction asked for last.
     line: u64,
     values: Vec<u64>,
+    /// Where prediction went wrongly, if that is known.
+    wrong: Option<u64>,
 }
 
 /// What the instruction source gave last.
@@ -88,6 +90,7 @@ impl Path {
             run: 0,
             line: u64::MAX,
             values: Vec::new(),
+            wrong: None,
         }
     }
 
@@ -113,6 +116,11 @@ impl Path {
     /// Prediction was wrong, and goes on rightly at cycle `at`.
     pub(crate) fn redirect(&mut self, at: u64) {
         self.free = at;
+    }
+
+    /// Where prediction went wrongly the last time.
+    pub(crate) fn take_wrong(&mut self) -> Option<u64> {
+        self.wrong.take()
     }
 
     /// Prediction is where fetch is at cycle `now`, unless it is ahead.
@@ -159,6 +167,7 @@ impl<F: InstructionSource> Core<F> {
     /// Takes steps from the instruction source: one, and as many more as prediction may be ahead and the ring of values
     /// has room for.
     fn supply(&mut self, index: usize) {
+        let is_followed = self.follows_wrong_paths();
         let thread = &mut self.threads[index];
         let path = &mut thread.fetcher.path;
         while path.following.len() <= path.most
@@ -176,6 +185,9 @@ impl<F: InstructionSource> Core<F> {
             path.supply = match next {
                 Next::Step(step) => {
                     let values = thread.next_value;
+                    if is_followed {
+                        thread.visited.visit(step);
+                    }
                     path.following.push_back(Coming {
                         step,
                         values,
@@ -275,12 +287,20 @@ impl<F: InstructionSource> Core<F> {
                 (if begins == NEVER { at } else { begins }, path.free)
             }
             Outcome::Right { bubble } if next != fall_through => {
+                let bubble = bubble.max(self.parameters.penalties.taken);
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)
             }
             Outcome::Right { .. } => (at, at + u64::from(is_far)),
             Outcome::Resteer | Outcome::Mispredict => (NEVER, NEVER),
         };
+        if outcome == Outcome::Mispredict {
+            let branch = last.map_or(0, |last| fall_through.wrapping_sub(last.length.into()));
+            path.wrong = match next == fall_through {
+                true => self.predictor.target(index, branch),
+                false => Some(fall_through),
+            };
+        }
         path.free = free;
         path.following[reached].from = from;
         path.following[reached].is_looping = is_looping;

@@ -39,9 +39,10 @@ impl<F: InstructionSource> Core<F> {
 
     /// Everything that a thread has not retired comes again.
     pub(crate) fn machine_clear(&mut self, index: usize) {
+        self.squash(index);
         let thread = &mut self.threads[index];
         self.wheel.forget(index);
-        self.ports.iter_mut().for_each(|ports| ports.forget(index));
+        self.ports.iter_mut().for_each(|ports| ports.keep(|handle| handle.thread() != index));
         for sequence in thread.head..thread.next {
             let in_flight = thread.in_flight_uops.at(sequence);
             if in_flight.done == NEVER && in_flight.has_port {

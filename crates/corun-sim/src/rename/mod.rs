@@ -53,6 +53,7 @@ impl<F: InstructionSource> Core<F> {
                 Policy::Shared | Policy::Alternating => width,
             };
             let (used, lost_to) = self.rename_thread(index, most, &code);
+            let wrong = std::mem::take(&mut self.threads[index].renamed_wrongly);
             width = match policy {
                 Policy::Alternating if used > 0 => 0,
                 _ => width.saturating_sub(used),
@@ -61,7 +62,13 @@ impl<F: InstructionSource> Core<F> {
                 self.rename_turn.take(index);
                 is_taken = true;
             }
-            self.threads[index].stack.note(used, lost_to);
+            let thread = &mut self.threads[index];
+            if thread.fetcher.is_astray() {
+                thread.starved = None;
+                thread.stack.note(used.saturating_sub(wrong), Component::Mispredict);
+            } else {
+                thread.stack.note(used, lost_to);
+            }
         }
         self.code = code;
     }
@@ -140,6 +147,9 @@ impl<F: InstructionSource> Core<F> {
                 self.release_allocation(index, lowered);
                 return (0, Component::Sibling(Shared::Dispatch));
             }
+            if queued.is_wrong {
+                self.keep_for_squash(index);
+            }
             let is_move = matches!(lowered.effect, Effect::Move(..));
             let shares_slot = queued.shares_slot && !needs_update;
             let slots = if shares_slot { 0 } else { lowered.renamed };
@@ -148,6 +158,7 @@ impl<F: InstructionSource> Core<F> {
             self.is_active = true;
             used += u32::from(slots);
             let thread = &mut self.threads[index];
+            thread.renamed_wrongly += u32::from(slots) * u32::from(queued.is_wrong);
             if needs_update {
                 thread.stack_moved = false;
             } else {
@@ -352,7 +363,10 @@ impl<F: InstructionSource> Core<F> {
             let Self { parameters, threads, .. } = self;
             let thread = &mut threads[index];
             thread.wait_for_sources(uop, sequence, first, renamed_load);
-            if let Some(data) = thread.access(parameters, lowered, uop, queued.values, sequence) {
+            // Where a wrong path would access memory is not known.
+            if !queued.is_wrong
+                && let Some(data) = thread.access(parameters, lowered, uop, queued.values, sequence)
+            {
                 renamed_load = Some(RenamedLoad { own: own as u8, data });
             }
             self.enter_scheduler(index, uop, sequence);
@@ -375,7 +389,7 @@ impl<F: InstructionSource> Core<F> {
         let sequence = thread.next;
         thread.next += 1;
         let in_flight = thread.in_flight_uops.begin(sequence, self.age, earliest);
-        in_flight.kind = uop.kind;
+        in_flight.kind = if queued.is_wrong { Kind::Compute } else { uop.kind };
         in_flight.instruction = queued.block << 6 ^ queued.instruction;
         in_flight.is_vector = uop.is_vector;
         in_flight.has_port = uop.ports != 0;
@@ -534,7 +548,7 @@ impl<F: InstructionSource> Thread<F> {
             end: self.next,
             registers: lowered.registers,
             loads: lowered.loads,
-            stores: lowered.stores,
+            stores: if queued.is_wrong { 0 } else { lowered.stores },
             instructions: u8::from(!is_update),
             is_serializing: lowered.is_serializing,
         });
@@ -568,6 +582,9 @@ impl<F: InstructionSource> Thread<F> {
         let bytes = u64::from(place.size);
         let (linear, span) = self.touched(place, at);
         let count = self.value(at);
+        if parameters.load_store.early_issue {
+            self.in_flight_uops.forward(sequence, 0, 0);
+        }
         let in_flight = self.in_flight_uops.at_mut(sequence);
         match place.form {
             Form::Single => {}
@@ -652,7 +669,11 @@ impl<F: InstructionSource> Thread<F> {
                         self.in_flight_uops.at_mut(sequence).latency = forwarding as u16 - 1;
                         later = 1;
                     }
-                    self.in_flight_uops.wait(sequence, data, later);
+                    if parameters.load_store.early_issue {
+                        self.in_flight_uops.forward(sequence, data, later);
+                    } else {
+                        self.in_flight_uops.wait(sequence, data, later);
+                    }
                 }
                 None
             }

@@ -5,7 +5,7 @@ use crate::uops::RegisterId;
 use corun_model::MoveSlots;
 
 /// What one file of registers shares.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Shared {
     places: u32,
     until_all: bool,
@@ -21,7 +21,7 @@ struct Shared {
 const HISTORY: usize = 8;
 
 /// The shared values of one thread.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct MoveElimination {
     files: [Shared; 2],
     /// Cycles until a free place is known; 0: places are not counted.

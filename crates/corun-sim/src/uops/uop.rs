@@ -86,6 +86,12 @@ pub(crate) struct DecodedInstruction {
 }
 
 impl DecodedInstruction {
+    /// Whether what comes after it waits for it, or its length depends on what it touches: a wrong path is not followed
+    /// beyond it.
+    pub(crate) fn keeps_back(&self) -> bool {
+        self.is_serializing || self.is_locked || self.pauses > 0 || self.repetition.is_some()
+    }
+
     /// Decoder slots and op cache entries that it takes.
     pub(crate) fn entries(&self) -> u32 {
         self.slots.into()

@@ -159,12 +159,20 @@ pub(crate) fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
 
 /// A branch that goes either way at random, and nothing that takes time.
 pub(crate) fn guesses(rounds: u64) -> Trace {
+    late_guesses(&[], rounds)
+}
+
+/// The same after code that its condition, `rax`, waits for.
+pub(crate) fn late_guesses(before: &[u8], rounds: u64) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     // test rax, rax; jz to 0x2000; after it and there: jmp to the beginning
-    let branch = [&[0x48, 0x85, 0xc0, 0x0f, 0x84][..], &0xff7_i32.to_le_bytes()].concat();
+    let end = 0x1009 + before.len() as u64;
+    let distance = (0x2000 - end) as i32;
+    let branch = [before, &[0x48, 0x85, 0xc0, 0x0f, 0x84], &distance.to_le_bytes()].concat();
+    let instructions = decode(0x1000, &branch).unwrap().instructions.len() as u32;
     let back =
         |from: u64| [&[0xe9][..], &((0x1000 - (from as i64 + 5)) as i32).to_le_bytes()].concat();
-    let blocks = [(0x1000, branch), (0x1009, back(0x1009)), (0x2000, back(0x2000))];
+    let blocks = [(0x1000, branch), (end, back(end)), (0x2000, back(0x2000))];
     let blocks = blocks.map(|(at, code)| writer.define(decode(at, &code).unwrap()).unwrap());
     let thread = writer.thread(1).unwrap();
     let mut state = 1_u64;
@@ -173,7 +181,7 @@ pub(crate) fn guesses(rounds: u64) -> Trace {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let way = 1 + (state >> 63) as usize;
-        writer.execute(thread, blocks[0], 2, &[]).unwrap();
+        writer.execute(thread, blocks[0], instructions, &[]).unwrap();
         writer.execute(thread, blocks[way], 1, &[]).unwrap();
     }
     Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()

@@ -142,6 +142,13 @@ impl Predictor {
         }
     }
 
+    /// Where a thread's branch went last when it was taken, if that is known.
+    pub(crate) fn target(&self, thread: usize, at: u64) -> Option<u64> {
+        let tables = if self.tables.len() == 1 { 0 } else { thread };
+        let space = self.threads.get(thread)?.space;
+        self.tables.get(tables)?.targets.find(at ^ space).map(|known| known.target)
+    }
+
     /// Makes room for a thread.
     #[cold]
     fn admit(&mut self, thread: usize) {

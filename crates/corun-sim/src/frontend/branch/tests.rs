@@ -24,10 +24,12 @@ fn model() -> BranchPrediction {
             bubble: 0,
         },
         ahead: 0,
+        taken_beside: None,
         linking: 0,
         return_stack: 32,
         mispredict: 13,
         resteer: 8,
+        wrong_paths: false,
         sharing: Sharing {
             policy: Policy::Shared,
             cap: None,

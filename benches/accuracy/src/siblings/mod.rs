@@ -1,0 +1,160 @@
+//! Published SMT yields beside predicted ones; makes docs/accuracy-siblings.md.
+//!
+//! Each row's program is traced here, and one window of it simulated in two placements on the core that the publication
+//! used. Nothing is measured: any machine gives the same page but for what its programs are.
+
+mod page;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use corun_record::{Document, Metric, PlacementComparison, Placements, Record};
+use tempfile::TempDir;
+
+use crate::inputs::Inputs;
+use crate::windows::keep_addresses;
+pub(crate) use page::page;
+use rows::{Listed, Program, Ratio, Row};
+
+/// A row, and what is predicted for it or why nothing is.
+pub(crate) struct Predicted {
+    pub row: Row,
+    pub outcome: Result<Yield, String>,
+}
+
+/// A predicted yield with its range over phases.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Yield {
+    pub mean: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// Instructions that are recorded, that warm up, and that are counted.
+const RECORDED: &str = "3M";
+const WARM_UP: &str = "1M";
+const COUNTED: &str = "1M";
+/// Places of the window at which copies begin.
+const PHASES: &str = "4";
+/// What this library would choose on the machine that traces, and the modelled cores do not have.
+const TUNABLES: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW");
+
+/// Predicts the rows whose program or model is among `names`, or all of them, on models with these fields set.
+///
+/// # Errors
+/// If the list cannot be read, or there is no room for traces.
+pub(crate) fn predict(
+    corun: &Path,
+    names: &[String],
+    settings: &[String],
+) -> Result<Vec<Predicted>, String> {
+    let listed = Listed::read()?;
+    keep_addresses()?;
+    let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
+    let folder = tempfile::tempdir().map_err(|error| format!("a folder for traces: {error}"))?;
+    let mut traces = Traces { corun, inputs, folder, made: BTreeMap::new() };
+    let is_asked = |row: &Row| {
+        names.is_empty() || names.iter().any(|name| [&row.program, &row.model].contains(&name))
+    };
+    let asked: Vec<&Row> = listed.rows.iter().filter(|row| is_asked(row)).collect();
+    Ok(asked
+        .into_iter()
+        .map(|row| {
+            eprintln!("{} on {}", row.program, row.model);
+            let outcome = match listed.program(row) {
+                Some(program) => {
+                    traces.of(program).and_then(|trace| simulate(corun, row, &trace, settings))
+                }
+                None => Err("its program is not listed".to_owned()),
+            };
+            match &outcome {
+                Ok(Yield { mean, .. }) => eprintln!("  {mean:.3}, published {}", row.published),
+                Err(reason) => eprintln!("  {reason}"),
+            }
+            Predicted { row: row.clone(), outcome }
+        })
+        .collect())
+}
+
+/// Traces of programs, each made when it is first asked for.
+struct Traces<'c> {
+    corun: &'c Path,
+    inputs: Inputs,
+    folder: TempDir,
+    made: BTreeMap<String, Result<PathBuf, String>>,
+}
+
+impl Traces<'_> {
+    fn of(&mut self, program: &Program) -> Result<PathBuf, String> {
+        if let Some(made) = self.made.get(&program.name) {
+            return made.clone();
+        }
+        let file = self.folder.path().join(format!("{}.trace", self.made.len()));
+        let made = self.record(program, &file).map(|()| file);
+        self.made.insert(program.name.clone(), made.clone());
+        made
+    }
+
+    fn record(&self, program: &Program, file: &Path) -> Result<(), String> {
+        let mut command = Command::new(self.corun);
+        command.args(["trace", "--quiet", "--length", RECORDED, "--output"]).arg(file);
+        command.env(TUNABLES.0, TUNABLES.1);
+        match &program.skip {
+            Some(skip) => command.args(["--once", "--skip", skip]),
+            None => command.args(["--from-call", "getppid"]),
+        };
+        command.arg("--");
+        match &program.kernel {
+            Some(kernel) => {
+                let own = std::env::current_exe().map_err(|error| error.to_string())?;
+                command.arg(own).args(["--kernel", kernel]);
+            }
+            None => {
+                command.args(program.command.iter().map(|word| self.filled_in(word)));
+            }
+        }
+        said(command).map(|_| ())
+    }
+
+    fn filled_in(&self, word: &str) -> OsString {
+        match word {
+            "{corun}" => self.corun.into(),
+            other => self.inputs.filled_in(other),
+        }
+    }
+}
+
+/// What a command writes, or the first line of why it failed.
+fn said(mut command: Command) -> Result<String, String> {
+    let told = command.output().map_err(|error| error.to_string())?;
+    match told.status.success() {
+        true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
+        false => {
+            let reason = String::from_utf8_lossy(&told.stderr);
+            Err(reason.lines().next().unwrap_or("it failed without a word").to_owned())
+        }
+    }
+}
+
+fn simulate(corun: &Path, row: &Row, trace: &Path, settings: &[String]) -> Result<Yield, String> {
+    let (placements, metric) = match row.ratio {
+        Ratio::FullToSpread => ("spread,full", Metric::SmtYield),
+        Ratio::FullToStacked => ("stacked,full", Metric::MultitaskingGain),
+    };
+    let mut command = Command::new(corun);
+    command.args(["simulate", "--quiet", "--json=-", "--model", &row.model]);
+    command.args(["--placement", placements, "--warmup", WARM_UP, "--length", COUNTED]);
+    command.args(settings.iter().map(|setting| format!("--set={setting}")));
+    command.args(["--phases", PHASES]).arg(trace);
+    let text = said(command)?;
+    let record = Record::<Placements>::from_json(&text).map_err(|error| error.to_string())?;
+    let mut found = record.body.comparisons.iter().filter(|one| one.metric == metric);
+    match found.next() {
+        Some(&PlacementComparison { mean, low, high, .. }) => Ok(Yield { mean, low, high }),
+        None => Err("the simulated yield is implausible".to_owned()),
+    }
+}

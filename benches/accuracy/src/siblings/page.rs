@@ -1,0 +1,159 @@
+//! The page of published and predicted yields.
+
+use std::fmt::Write;
+
+use super::Predicted;
+use super::rows::{Likeness, Ratio, Row, Side};
+
+/// What is asked of the mean error of a yield.
+const LIMIT: f64 = 0.10;
+/// From which yield on siblings help.
+const HELPS: f64 = 1.05;
+
+/// The page in Markdown, and the command that makes it.
+pub(crate) fn page(rows: &[Predicted], command: &str) -> String {
+    let mut text = format!("# How good predictions of SMT yields are\n\n    {command}\n\n{HOW}\n");
+    for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
+        let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
+        if !of.is_empty() {
+            let table: String = of.iter().map(|one| line(one)).collect();
+            write!(text, "\n## {title}\n\n{HEADER}{table}\n{}", summary(&of))
+                .expect("a string takes everything");
+        }
+    }
+    text += "\n## Sources\n\n";
+    for Predicted { row, .. } in rows {
+        writeln!(text, "- {} on {}: {}.", row.workload, row.processor, row.source)
+            .expect("a string takes everything");
+    }
+    text
+}
+
+const HOW: &str = "\
+makes this page: published SMT yields (work a second of cores whose siblings are both busy, over one busy sibling a
+core), beside what the [simulated core](siblings.md) gives for a program that stands for the published one. Rows,
+programs and the side of each row are listed in `benches/accuracy/siblings.toml`; the sides were fixed before
+anything was tuned. *Faithful* rows have the published loop or program, *proxies* work of the same kind. The range is
+of the phases of one window, and no interval of the program.
+";
+
+const HEADER: &str = "\
+| workload | processor | model | ratio | program | published | predicted | range | off |
+|---|---|---|---|---|---|---|---|---|
+";
+
+fn line(one: &Predicted) -> String {
+    let Row { workload, processor, model, published, .. } = &one.row;
+    let ratio = match one.row.ratio {
+        Ratio::FullToSpread => "full/spread",
+        Ratio::FullToStacked => "full/stacked",
+    };
+    let likeness = match one.row.likeness {
+        Likeness::Faithful => "faithful",
+        Likeness::Proxy => "proxy",
+    };
+    let told = match &one.outcome {
+        Ok(found) => format!(
+            "**{:.2}** | {:.2} to {:.2} | {:+.2}",
+            found.mean,
+            found.low,
+            found.high,
+            found.mean - published
+        ),
+        Err(reason) => format!("not predicted: {reason} | | "),
+    };
+    format!(
+        "| {workload} | {processor} | `{model}` | {ratio} | {likeness} | {published:.2} | {told} |\n"
+    )
+}
+
+/// Errors of some rows, and those of the constant that would do best for them.
+fn summary(rows: &[&Predicted]) -> String {
+    let pairs = |likeness: Option<Likeness>| -> Vec<(f64, f64)> {
+        let of = rows.iter().filter(|one| likeness.is_none_or(|it| one.row.likeness == it));
+        of.filter_map(|one| Some((one.row.published, one.outcome.as_ref().ok()?.mean))).collect()
+    };
+    let mut text = String::new();
+    for (name, likeness) in [
+        ("All rows", None),
+        ("Faithful rows", Some(Likeness::Faithful)),
+        ("Proxies", Some(Likeness::Proxy)),
+    ] {
+        let pairs = pairs(likeness);
+        if pairs.is_empty() {
+            continue;
+        }
+        let (constant, its_error) = best_constant(&pairs);
+        let signs = pairs.iter().filter(|(one, other)| (*one > HELPS) == (*other > HELPS)).count();
+        let count = pairs.len();
+        writeln!(
+            text,
+            "{name}: mean absolute error {:.3} of {count} (asked: {LIMIT:.2}); \"helps by more than 5 %\" right in \
+             {signs} of {count}; the best constant, {constant:.2}, has an error of {its_error:.3}.",
+            mean_error(&pairs)
+        )
+        .expect("a string takes everything");
+    }
+    text
+}
+
+/// Of pairs of a published and a predicted yield.
+fn mean_error(pairs: &[(f64, f64)]) -> f64 {
+    let errors: f64 =
+        pairs.iter().map(|(published, predicted)| (predicted - published).abs()).sum();
+    errors / pairs.len() as f64
+}
+
+/// The constant with the least mean absolute error, which is the median of what was published, and that error.
+fn best_constant(pairs: &[(f64, f64)]) -> (f64, f64) {
+    let mut published: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
+    published.sort_by(f64::total_cmp);
+    let constant = published[published.len() / 2];
+    let guessed: Vec<(f64, f64)> = published.iter().map(|&one| (one, constant)).collect();
+    (constant, mean_error(&guessed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Yield;
+    use super::*;
+
+    fn row(side: Side, likeness: Likeness, published: f64, mean: Option<f64>) -> Predicted {
+        let row = Row {
+            workload: "a loop".to_owned(),
+            processor: "a processor".to_owned(),
+            model: "zen4".to_owned(),
+            program: "loop".to_owned(),
+            ratio: Ratio::FullToSpread,
+            published,
+            side,
+            likeness,
+            source: "a publication".to_owned(),
+        };
+        let found = mean.map(|mean| Yield { mean, low: mean - 0.01, high: mean + 0.01 });
+        Predicted { row, outcome: found.ok_or_else(|| "no such program".to_owned()) }
+    }
+
+    #[test]
+    fn groups_have_their_errors_beside_those_of_the_best_constant() {
+        let rows = [
+            row(Side::Tuned, Likeness::Faithful, 1.2, Some(1.3)),
+            row(Side::HeldOut, Likeness::Faithful, 1.0, Some(1.2)),
+            row(Side::HeldOut, Likeness::Faithful, 1.4, Some(1.5)),
+            row(Side::HeldOut, Likeness::Proxy, 1.6, Some(1.6)),
+            row(Side::HeldOut, Likeness::Proxy, 0.8, None),
+        ];
+        let text = page(&rows, "the command");
+        for expected in [
+            "# How good predictions of SMT yields are\n\n    the command\n\nmakes this page",
+            "| a loop | a processor | `zen4` | full/spread | faithful | 1.20 | **1.30** | 1.29 to 1.31 | +0.10 |",
+            "| proxy | 0.80 | not predicted: no such program | | |",
+            "All rows: mean absolute error 0.100 of 3 (asked: 0.10); \"helps by more than 5 %\" right in 2 of 3; the \
+             best constant, 1.40, has an error of 0.200.",
+            "Proxies: mean absolute error 0.000 of 1",
+            "- a loop on a processor: a publication.",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+    }
+}

@@ -84,6 +84,7 @@ fn record(
 ) -> Result<(TraceOutcome, File), TraceError> {
     let request = TraceRequest {
         target: job.target.clone(),
+        remarks: Vec::new(),
         part: Part::Of(plan),
         instructions,
         from: None,

@@ -116,6 +116,16 @@ pub enum RequestError {
         /// The workload.
         workload: &'static str,
     },
+    /// Workers that are processes of their own cannot be threads of one.
+    #[error(
+        "expected one worker of `{workload}`, whose workers are processes of their own, found {found}"
+    )]
+    OneWorkerOnly {
+        /// The workload.
+        workload: &'static str,
+        /// How many were asked for.
+        found: u32,
+    },
     /// A share for each worker needs workers.
     #[error("expected {{workers}} in the command with --work per-worker, found none")]
     NoWorkersNamed,
@@ -153,6 +163,9 @@ impl Actionable for RequestError {
                 "Ask for more with --blocks; each is a cycle on, off, off, on.".to_owned()
             }
             Self::TogetherOnly { .. } => "Leave --copies and --steady out.".to_owned(),
+            Self::OneWorkerOnly { .. } => {
+                "Leave --workers out; corun simulate --placement runs copies of a trace.".to_owned()
+            }
             Self::NoWorkersNamed => {
                 "Write {workers} where the command takes its number of threads.".to_owned()
             }

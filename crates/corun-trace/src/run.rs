@@ -24,6 +24,8 @@ use crate::{
 pub struct TraceRequest {
     /// The program.
     pub target: Target,
+    /// What a reader of the trace should know of the program, a sentence each.
+    pub remarks: Vec<String>,
     /// The part of its run.
     pub part: Part,
     /// Instructions of the whole run, if they are known.
@@ -96,7 +98,7 @@ pub fn run_trace<W: Write + Send + 'static>(
         kernel: origin::kernel(),
         started: origin::now(),
         plan: plan.clone(),
-        remarks: chosen.warning.iter().cloned().collect(),
+        remarks: request.remarks.iter().chain(&chosen.warning).cloned().collect(),
     };
     let mut writer = Writer::new(output, &opening, request.options)?;
     let begun = Instant::now();

@@ -10,6 +10,7 @@ use std::os::fd::RawFd;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use corun_record::{Actionable, Exit};
 use corun_workload::{Descriptor, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
@@ -22,7 +23,8 @@ use super::{latency_report, threads};
 /// What a kernel's process gets on its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelWorkerOrder {
-    /// The descriptor of the barrier; without one the workers begin at once, and print what they check.
+    /// The descriptor of the barrier; without one the workers begin as soon as all of this process are prepared, and
+    /// print what they check.
     pub barrier: Option<RawFd>,
     /// Workers of the whole sample.
     pub workers: usize,
@@ -41,6 +43,10 @@ pub struct KernelWorkerOrder {
     /// Whether to run again until all workers have finished a window.
     pub steady: bool,
 }
+
+/// The system call that each worker of a process without a barrier makes just before its work, so that a tracer sees
+/// where that begins. It does nothing, and neither a workload nor the standard library makes it.
+pub const STARTS_WORK: u64 = libc::SYS_sched_get_priority_max as u64;
 
 /// Does the order; the exit code is 0 unless something could not be prepared or done.
 pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
@@ -93,8 +99,7 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
     let barrier = match order.barrier {
         // SAFETY: the parent handed this descriptor down for this purpose alone.
         Some(descriptor) => unsafe { StartBarrier::inherited(descriptor, order.workers) },
-        None => StartBarrier::new(order.workers.max(order.first + order.threads))
-            .inspect(StartBarrier::open),
+        None => StartBarrier::new(order.workers.max(order.first + order.threads)),
     };
     let barrier =
         barrier.map_err(|error| mistaken(format!("the barrier cannot be opened: {error}")))?;
@@ -109,7 +114,12 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
     };
     match <[_; 1]>::try_from(kernels) {
         // On the first thread, which is the one that others see of a process.
-        Ok([only]) => work(order, workload.descriptor(), &barrier, 0, only),
+        Ok([only]) => {
+            if order.barrier.is_none() {
+                barrier.open();
+            }
+            work(order, workload.descriptor(), &barrier, 0, only);
+        }
         Err(kernels) => std::thread::scope(|scope| {
             for (index, kernel) in kernels.into_iter().enumerate() {
                 let barrier = &barrier;
@@ -124,6 +134,10 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
                 // One after the other, so that a trace has them in the order of their data: this
                 // ends when the thread drops its end.
                 let _ = begun.recv();
+            }
+            if order.barrier.is_none() {
+                while !barrier.wait_ready(order.threads as u32, Duration::from_secs(1)) {}
+                barrier.open();
             }
         }),
     }
@@ -183,8 +197,8 @@ fn work(
     go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
     barrier.arrive_and_wait();
     if order.barrier.is_none() {
-        // A tracer can see by this system call where the operations begin.
-        let _ = std::os::unix::process::parent_id();
+        // SAFETY: answers with a number that never changes.
+        unsafe { libc::syscall(STARTS_WORK as libc::c_long, libc::SCHED_OTHER) };
     }
     loop {
         let mut end_ns = 0;
@@ -204,7 +218,7 @@ fn work(
         for (kind, histogram) in kernel.latencies() {
             latencies.entry(kind).or_default().add(&histogram);
         }
-        if descriptor.subtracts.is_some() {
+        if descriptor.subtracts.is_some() && order.barrier.is_some() {
             go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| {
                 clock.subtract(|operations| kernel.overhead(operations), order.operations);
             }));

@@ -30,7 +30,7 @@ mod worker_failure;
 pub use calibration::calibrate;
 pub use error::ExecutionError;
 pub use interrupt::Interrupt;
-pub use kernel_worker::{KernelWorkerOrder, serve_as_kernel_worker};
+pub use kernel_worker::{KernelWorkerOrder, STARTS_WORK, serve_as_kernel_worker};
 pub use local::LocalExecutor;
 pub use service::{
     CpuSplit, Generator, LatencySource, LoadCpus, LoadReport, Location, Quantile, Readiness,

@@ -101,6 +101,15 @@ impl Task {
         }
     }
 
+    /// The command line by which it runs outside of an experiment, of a kernel with so many workers.
+    pub(crate) fn standalone(self, workers: u32) -> Vec<OsString> {
+        match self {
+            Self::Kernel(kernel) => kernel.standalone(workers),
+            Self::Command(command) => command.argv,
+            Self::Service(service) => service.server.argv,
+        }
+    }
+
     /// The file to execute.
     ///
     /// # Errors
@@ -174,6 +183,20 @@ impl Command {
 }
 
 impl KernelTask {
+    /// The command line of a process with all workers, which begin by themselves.
+    fn standalone(self, workers: u32) -> Vec<OsString> {
+        let own = [
+            "kernel-worker".to_owned(),
+            format!("--operations={}", self.operations),
+            format!("--workers={workers}"),
+            format!("--threads={workers}"),
+            self.workload,
+        ];
+        let parameters = self.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        let words = own.into_iter().chain(parameters).map(OsString::from);
+        std::iter::once(self.corun.into_os_string()).chain(words).collect()
+    }
+
     /// The image of process `process` of an arm: corun as a kernel worker.
     pub(crate) fn image(
         &self,

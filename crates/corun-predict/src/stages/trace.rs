@@ -88,6 +88,7 @@ fn record(
 ) -> Result<(TraceOutcome, File), TraceError> {
     let request = TraceRequest {
         target: target.clone(),
+        remarks: Vec::new(),
         part: Part::Of(plan),
         instructions,
         from: None,

@@ -21,6 +21,7 @@ mod study;
 mod threads;
 mod topo;
 mod trace;
+mod traced;
 mod work;
 
 use std::process::ExitCode;

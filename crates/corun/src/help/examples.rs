@@ -165,6 +165,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "Ten intervals of five million instructions",
                 "corun trace -o run.trace --sample 10:5M ./solver",
             ),
+            example("A built-in workload", "corun trace -o fib.trace --workload fib"),
         ],
     ),
     ("trace info", &[example("What a trace holds", "corun trace info gzip.trace")]),

@@ -31,8 +31,12 @@ struct Course {
     first_turn: Option<usize>,
 }
 
-/// Leaves out the spins that could never end, of threads that take turns in this order.
-pub(super) fn drop_endless(turns: &[RoundRobin], spins: &mut HashMap<ThreadId, VecDeque<Spin>>) {
+/// Leaves out the spins that could never end, of threads that take turns in this order, and names them: by the thread and where
+/// they begin.
+pub(super) fn drop_endless(
+    turns: &[RoundRobin],
+    spins: &mut HashMap<ThreadId, VecDeque<Spin>>,
+) -> HashSet<(ThreadId, u64)> {
     let mut courses: HashMap<ThreadId, Course> = HashMap::new();
     for (number, turn) in turns.iter().enumerate() {
         let course = courses.entry(turn.thread).or_default();
@@ -50,7 +54,8 @@ pub(super) fn drop_endless(turns: &[RoundRobin], spins: &mut HashMap<ThreadId, V
     }
     let mut endless = HashSet::new();
     let mut next_turn = 0;
-    let threads: Vec<ThreadId> = courses.keys().copied().collect();
+    let mut threads: Vec<ThreadId> = courses.keys().copied().collect();
+    threads.sort_unstable_by_key(|thread| thread.0);
     loop {
         let mut goes_on = false;
         for thread in &threads {
@@ -82,6 +87,7 @@ pub(super) fn drop_endless(turns: &[RoundRobin], spins: &mut HashMap<ThreadId, V
     for (thread, own) in spins.iter_mut() {
         own.retain(|spin| !endless.contains(&(*thread, spin.begin)));
     }
+    endless
 }
 
 impl Course {

@@ -5,6 +5,7 @@ mod endless;
 #[cfg(test)]
 pub(crate) mod made;
 mod spins;
+mod waits;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,6 +14,8 @@ use corun_trace::{Event, Marker, ThreadId};
 
 use endless::{RoundRobin, drop_endless};
 pub(crate) use spins::Spin;
+use spins::Watched;
+use waits::Waits;
 
 /// Whose turn it is.
 #[derive(Debug, Clone)]
@@ -46,12 +49,42 @@ impl Synchronisation {
         }
         all.sort_unstable_by_key(|(order, turn)| (*order, turn.thread.0, turn.position));
         let turns: Vec<RoundRobin> = all.into_iter().map(|(_, turn)| turn).collect();
-        let mut spins = spins::spins(trace, threads)?;
-        drop_endless(&turns, &mut spins);
+        let spins = Self::spins(trace, threads, &turns)?;
         let positions = spins.values().flatten().map(|spin| (spin.from, 0)).collect();
         let threads: Vec<ThreadId> = turns.into_iter().map(|turn| turn.thread).collect();
         let with_markers = threads.iter().copied().collect();
         Ok(Self { threads, next: 0, with_markers, spins, positions })
+    }
+
+    /// The spins of all threads that end, in their order: those that lead to an atomic instruction of the thread, and those that
+    /// a plain store ends.
+    fn spins(
+        trace: &Trace,
+        threads: &[ThreadId],
+        turns: &[RoundRobin],
+    ) -> Result<HashMap<ThreadId, VecDeque<Spin>>, FormatError> {
+        let watched = Watched::new(trace, threads)?;
+        let atomic = spins::spins(&watched, threads)?;
+        let mut waits = Waits::of(trace, threads, &watched.shared)?;
+        loop {
+            let mut spins = atomic.clone();
+            let plain = waits.spins();
+            for (thread, own) in &plain {
+                let all = spins.entry(*thread).or_default();
+                all.extend(own.iter().map(|(spin, _)| *spin));
+                all.make_contiguous().sort_by_key(|spin| spin.begin);
+            }
+            let endless = drop_endless(turns, &mut spins);
+            let is_endless =
+                |thread: &ThreadId, spin: &Spin| endless.contains(&(*thread, spin.begin));
+            let sites = plain.iter().flat_map(|(thread, own)| {
+                let endless = own.iter().filter(move |(spin, _)| is_endless(thread, spin));
+                endless.map(move |(_, place)| (*thread, *place))
+            });
+            if !waits.relax(&sites.collect()) {
+                return Ok(spins);
+            }
+        }
     }
 
     /// Keeps no thread back any more, since a thread could not be read to its end.

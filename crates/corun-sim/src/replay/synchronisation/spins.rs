@@ -10,9 +10,10 @@ mod watch;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use corun_trace::ThreadId;
-use corun_trace::format::{FormatError, Trace};
+use corun_trace::format::FormatError;
 
-use watch::{Change, Code, Watch, Watched};
+pub(super) use watch::Watched;
+use watch::{Change, Code, Watch};
 
 /// A thread spins, until another one has changed the place. Positions are counted in recorded instructions of a thread, and
 /// lie between two blocks.
@@ -32,10 +33,9 @@ pub(crate) struct Spin {
 
 /// The spins of each of these threads, in its order.
 pub(super) fn spins(
-    trace: &Trace,
+    watched: &Watched<'_>,
     threads: &[ThreadId],
 ) -> Result<HashMap<ThreadId, VecDeque<Spin>>, FormatError> {
-    let watched = Watched::new(trace, threads)?;
     let mut changes = Vec::new();
     if !watched.shared.is_empty() {
         for &thread in threads {
@@ -147,7 +147,8 @@ mod tests {
 
     fn in_order(steps: &[Did]) -> [Vec<Spin>; 2] {
         let (trace, threads) = recorded(2, steps);
-        let mut spins = spins(&trace, &threads).unwrap();
+        let watched = Watched::new(&trace, &threads).unwrap();
+        let mut spins = spins(&watched, &threads).unwrap();
         [0, 1].map(|thread| spins.remove(&threads[thread]).unwrap_or_default().into())
     }
 

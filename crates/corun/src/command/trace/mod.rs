@@ -14,17 +14,22 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use corun_trace::format::{FormatError, Trace};
 
+use crate::command::traced::TracedArguments;
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(override_usage = "corun trace -o FILE [OPTIONS] [--] COMMAND...\n       \
+                            corun trace -o FILE [OPTIONS] --workload NAME\n       \
                             corun trace info|check|convert ...")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
     record: Option<record::Arguments>,
+    // Not a part of the former: clap does not see a group as given that has groups.
+    #[command(flatten)]
+    program: TracedArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -42,7 +47,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         (Some(Action::Info(arguments)), _) => info::run(arguments),
         (Some(Action::Convert(arguments)), _) => convert::run(arguments),
         (Some(Action::Check(arguments)), _) => check::run(arguments),
-        (None, Some(arguments)) => record::run(arguments),
+        (None, Some(options)) => record::run(options, &arguments.program),
         (None, None) => Err(Problem::usage(
             "expected a command to trace, found none",
             "For instance: corun trace -o gzip.trace -- gzip -kc FILE",

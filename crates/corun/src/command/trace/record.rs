@@ -1,6 +1,5 @@
 //! `corun trace -o FILE -- COMMAND`: runs a program under a tracer and writes what it executes.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,12 +10,12 @@ use corun_record::{Actionable, Exit, Progress, Stage};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
-    Ending, FromCall, Part, Plan, Samples, SlowRunNotice, SystemCall, Target, TraceError,
-    TraceOutcome, TraceRequest, choose_for, run_trace,
+    Ending, FromCall, Part, Plan, Samples, SlowRunNotice, SystemCall, TraceError, TraceOutcome,
+    TraceRequest, choose_for, run_trace,
 };
 
 use super::Writable;
-use crate::command::program;
+use crate::command::traced::{TracedArguments, TracedProgram};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::{interruption, standard_input, values};
@@ -26,7 +25,7 @@ const MAX_CLUSTERS: u32 = 200;
 
 #[derive(Debug, Args)]
 #[group(id = "record")]
-#[command(group(ArgGroup::new("warmed").args(["sample", "from_call"]).multiple(true)))]
+#[command(group(ArgGroup::new("warmed").args(["sample", "from_call", "workload"]).multiple(true)))]
 pub(super) struct Arguments {
     /// Write the trace to FILE (`-` is standard output)
     #[arg(short, long, value_name = "FILE", required = true)]
@@ -52,7 +51,7 @@ pub(super) struct Arguments {
     warmup: Option<u64>,
     /// Count instructions from the end of the program's first system call CALL on, a name such as getppid or
     /// a number; the program runs once before for that, so not with --once
-    #[arg(long, value_name = "CALL", conflicts_with = "once")]
+    #[arg(long, value_name = "CALL", conflicts_with_all = ["once", "workload"])]
     from_call: Option<SystemCall>,
     /// Record these threads only, counted from 0 in the order in which they begin (0,2,3)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -70,17 +69,14 @@ pub(super) struct Arguments {
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
-    /// The program and its arguments
-    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    program::check(&arguments.command)?;
-    let (program, rest) = arguments.command.split_first().expect("clap asks for one");
-    let target = Target::find(program, rest)?;
+pub(super) fn run(arguments: &Arguments, program: &TracedArguments) -> Result<ExitCode, Problem> {
+    let TracedProgram { target, from, remark } = program.program()?;
+    let from = arguments.from_call.or(from);
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
-    let is_pipe = !arguments.once && standard_input::is_used_up();
+    // A workload reads nothing.
+    let is_pipe = remark.is_none() && !arguments.once && standard_input::is_used_up();
     let twice =
         [("--sample", arguments.sample.is_some()), ("--from-call", arguments.from_call.is_some())];
     if let Some((option, _)) = twice.into_iter().find(|(_, is_given)| is_pipe && *is_given) {
@@ -101,9 +97,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let request = TraceRequest {
         target,
+        remarks: remark.into_iter().collect(),
         part: arguments.part(),
         instructions: None,
-        from: arguments.from(),
+        from: from.map(|call| arguments.from(call)),
         threads: arguments.threads.clone(),
         runs_again: !arguments.once && !is_pipe,
         compares_output: arguments.output != Path::new("-"),
@@ -164,8 +161,8 @@ impl Arguments {
         }
     }
 
-    fn from(&self) -> Option<FromCall> {
-        self.from_call.map(|call| FromCall { call, warm_up: self.warmup.unwrap_or(0) })
+    fn from(&self, call: SystemCall) -> FromCall {
+        FromCall { call, warm_up: self.warmup.unwrap_or(0) }
     }
 
     fn say(&self, text: &str) {

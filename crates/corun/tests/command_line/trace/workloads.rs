@@ -54,3 +54,43 @@ fn threads_come_in_the_order_of_their_workers() {
         assert!(numbers.len() == 13 && steps_back <= 1, "{tracer}: {numbers:?}");
     }
 }
+
+/// The kernel's loop and the end of the process, not the start of corun, which has millions of instructions: too many for
+/// ptrace.
+#[test]
+fn a_workload_is_traced_from_where_its_work_begins() {
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        for (options, most, threads) in [
+            (&["fib", "--operations=500"][..], 50_000, 1),
+            (&["fib", "--operations=500", "--workers=3"], 250_000, 4),
+            // Which makes the system call itself that others might be recognised by.
+            (&["syscall-mix", "--param=mix=null", "--operations=500"], 60_000, 1),
+        ] {
+            let scratch = Scratch::new();
+            let mut command = corun(["trace", "--quiet", "--output=trace", "--tracer", tracer]);
+            command.current_dir(scratch.path()).arg("--workload").args(options);
+            let traced = Outcome::of(&mut command);
+            let name = format!("{options:?} by {tracer}");
+            assert_eq!((traced.exit, traced.errors.as_str()), (Some(0), ""), "{name}");
+            let info = info(&scratch.file("trace"));
+            let instructions = info["instructions"].as_u64().unwrap();
+            assert!((2000..most).contains(&instructions), "{name}: {instructions}");
+            assert!(info["opening"]["plan"]["after"]["skip"].as_u64() > Some(500_000), "{name}");
+            let recorded = info["threads"].as_array().unwrap().len();
+            assert_eq!(recorded, threads, "{name}");
+            let remark = info["opening"]["remarks"][0].as_str().unwrap();
+            let expected = format!("The built-in workload {} (", options[0]);
+            assert!(remark.starts_with(&expected), "{name}: {remark}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_starts_its_work_elsewhere_is_no_way_to_trace_a_workload() {
+    let scratch = Scratch::new();
+    let own = env!("CARGO_BIN_EXE_corun");
+    let mut command = corun(["trace", "--once", "--output=trace", own, "bench", "run", "no-such"]);
+    let traced = Outcome::of(command.current_dir(scratch.path()));
+    let errors = traced.errors.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(errors.contains("corun trace --workload NAME"), "{errors}");
+}

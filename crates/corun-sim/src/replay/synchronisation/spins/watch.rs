@@ -15,14 +15,14 @@ const LONGEST_LOOP: u64 = 64;
 pub(super) type Code = u64;
 
 /// A trace and the places of it that matter.
-pub(super) struct Watched<'t> {
+pub(in crate::replay::synchronisation) struct Watched<'t> {
     trace: &'t Trace,
     /// Of each block the addresses of its instructions.
     addresses: Vec<Vec<Code>>,
     /// Which instructions are atomic, of the blocks that have such.
     atomics: HashMap<BlockId, Vec<Option<Atomic>>>,
     /// The addresses that several threads change by atomic instructions.
-    pub(super) shared: HashSet<u64>,
+    pub(in crate::replay::synchronisation) shared: HashSet<u64>,
 }
 
 /// What a thread does, as far as it matters here.
@@ -68,7 +68,10 @@ impl Accessed {
 }
 
 impl<'t> Watched<'t> {
-    pub(super) fn new(trace: &'t Trace, threads: &[ThreadId]) -> Result<Self, FormatError> {
+    pub(in crate::replay::synchronisation) fn new(
+        trace: &'t Trace,
+        threads: &[ThreadId],
+    ) -> Result<Self, FormatError> {
         let atomics = (0..).zip(trace.blocks()).filter_map(|(id, block)| {
             let atomics = atomics(block);
             atomics.iter().any(Option::is_some).then_some((BlockId(id), atomics))

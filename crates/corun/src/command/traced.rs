@@ -1,0 +1,104 @@
+//! What a command traces: any program, or a built-in workload as a program of its own.
+//!
+//! The options are those of every command that traces.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use corun_machine::Machine;
+use corun_measure::{StandaloneRequest, StandaloneWorkload, WorkSize};
+use corun_trace::{SystemCall, Target};
+
+use super::program;
+use crate::problem::{Problem, say};
+use crate::{interruption, values};
+
+/// The program to trace.
+#[derive(Debug, Args)]
+pub(super) struct TracedArguments {
+    /// Trace a built-in workload instead of a command: its work alone, without what prepares it
+    /// (`corun bench list` shows them)
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    workload: Option<String>,
+    /// Set a parameter of the workload (repeatable; see `corun bench show NAME`)
+    #[arg(long = "param", value_name = "NAME=VALUE", requires = "workload")]
+    parameters: Vec<String>,
+    /// Give the workload N workers, which are threads of one process (default: 1; of a workload whose
+    /// workers work together 2)
+    #[arg(long, value_name = "N", requires = "workload")]
+    workers: Option<NonZeroU32>,
+    /// Let each worker do N operations (default: what takes a core of this machine about 20 ms)
+    #[arg(long, value_name = "N", value_parser = values::count, requires = "workload")]
+    operations: Option<u64>,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required_unless_present = "workload", value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// A program that is ready to be traced.
+#[derive(Debug)]
+pub(super) struct TracedProgram {
+    /// The program.
+    pub(super) target: Target,
+    /// The system call after which what counts begins, if it does not begin with the program.
+    pub(super) from: Option<SystemCall>,
+    /// What it is, where its command does not say it.
+    pub(super) remark: Option<String>,
+}
+
+/// How long a worker of a traced workload works on this machine, unless its operations are given.
+const WORK_TIME: Duration = Duration::from_millis(20);
+
+/// The commands of corun that start programs, and wait for them.
+const STARTERS: [&str; 4] = ["bench", "measure", "study", "threads"];
+
+impl TracedArguments {
+    /// The program that was asked for; a workload whose operations are not given is run for a moment.
+    ///
+    /// # Errors
+    /// If there is no such program or workload, or if it cannot be run here.
+    pub(super) fn program(&self) -> Result<TracedProgram, Problem> {
+        let Some(name) = &self.workload else {
+            program::check(&self.command)?;
+            let (program, rest) = self.command.split_first().expect("clap asks for one");
+            let target = Target::find(program, rest)?;
+            warn_of_children(&target);
+            return Ok(TracedProgram { target, from: None, remark: None });
+        };
+        let request = StandaloneRequest {
+            name: name.clone(),
+            parameters: self.parameters.clone(),
+            workers: self.workers,
+            size: self.operations.map_or(WorkSize::Time(WORK_TIME), WorkSize::Operations),
+        };
+        let machine = Machine::read(Path::new("/"))?;
+        let workload =
+            StandaloneWorkload::prepare(&request, &machine, interruption::on_signals()?)?;
+        let (program, rest) = workload.argv.split_first().expect("a program");
+        Ok(TracedProgram {
+            target: Target::find(program, rest)?,
+            from: workload.begins.map(SystemCall),
+            remark: Some(workload.summary),
+        })
+    }
+}
+
+/// corun itself is seldom what is meant to be traced.
+fn warn_of_children(target: &Target) {
+    let is_corun = std::env::current_exe().is_ok_and(|own| {
+        target
+            .program
+            .canonicalize()
+            .is_ok_and(|program| Ok(program) == own.canonicalize().map_err(drop))
+    });
+    let subcommand = target.arguments.first().and_then(|argument| argument.to_str());
+    if let Some(subcommand) = subcommand.filter(|it| is_corun && STARTERS.contains(it)) {
+        say(&format!(
+            "corun {subcommand} starts what it runs as child processes, which are not traced. To trace a built-in workload: \
+             corun trace --workload NAME"
+        ));
+    }
+}

@@ -36,8 +36,6 @@ impl InputKind {
     pub const TASKS: Self = Self { name: "load of tasks", most: 16 * MIB };
     /// What `perf sched script` writes.
     pub const RECORDING: Self = Self { name: "recording", most: 1024 * MIB };
-    /// Slowdowns by pairs.
-    pub const PAIRS: Self = Self { name: "file of pairs", most: 16 * MIB };
     /// What corun itself wrote as JSON.
     pub const DOCUMENT: Self = Self { name: "file of corun", most: 256 * MIB };
     /// Figures of a load generator, a log of every request included.

@@ -11,6 +11,7 @@ mod beside;
 mod blocks;
 mod by_number;
 mod calibration;
+mod issue;
 mod json;
 mod mapping;
 mod model;
@@ -51,6 +52,7 @@ pub use calibration::{
     CoreCalibration, DisturbedSamples, FormCalibration, MeasuredSpread, TimedBlock,
     TimingAgreement, UntimedBlock,
 };
+pub use issue::IssueCycles;
 pub use json::{Document, ReadError, json_text};
 pub use mapping::{MappingError, Slot};
 pub use model::{

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::issue::IssueCycles;
 use crate::observation::Metric;
 use crate::page_size::PageSize;
 use crate::placement::Placement;
@@ -68,6 +69,9 @@ pub struct PlacedWorker {
     #[serde(with = "crate::ordered")]
     #[schemars(with = "BTreeMap<String, f64>")]
     pub stack: Vec<(String, f64)>,
+    /// Cycles in which it started micro-ops, and in which a sibling did, too, over all phases.
+    #[serde(default)]
+    pub issue: IssueCycles,
 }
 
 /// A comparison without a figure.

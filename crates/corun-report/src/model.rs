@@ -41,7 +41,8 @@ pub fn describe_model(model: &ModelDescription, columns: u16) -> String {
     for line in [
         format!("{}: {}", model.name, model.title),
         format!(
-            "{} a core, {} GHz without a machine; instructions timed by {}{overlays}",
+            "vendor {}; {} a core; {} GHz without a machine; instructions timed by {}{overlays}",
+            model.vendor,
             plural(model.smt_width as usize, "hardware thread"),
             model.gigahertz,
             model.timing,
@@ -50,9 +51,12 @@ pub fn describe_model(model: &ModelDescription, columns: u16) -> String {
     ] {
         text.push_str(&wrap(&line, "  ", columns));
     }
-    for (group, title) in
-        [(&model.front, "Front end"), (&model.back, "Back end"), (&model.memory, "Memory")]
-    {
+    for (group, title) in [
+        (&model.front, "Front end"),
+        (&model.back, "Back end"),
+        (&model.memory, "Loads, stores and the first level of data"),
+        (&model.hierarchy, "Hierarchy beyond the first level"),
+    ] {
         text.push_str(&format!("\n{title}\n\n{}\n", grid(&resources(group), columns)));
     }
     let reported = |list: &std::collections::BTreeMap<String, String>| {
@@ -172,7 +176,12 @@ mod tests {
                 ],
                 "divisions": []
             },
-            "memory": { "levels": [1, 2] }, "hierarchy": {}
+            "memory": { "levels": [1, 2] },
+            "hierarchy": {
+                "l2": { "kib": 512, "sharing": { "policy": "shared", "source": "guide" } },
+                "prefetch": { "lines": { "distance": [2, 8] }, "adjacent": true },
+                "main": { "nanoseconds": 80.5, "source": "measured" }
+            }
         }))
         .expect("a description")
     }
@@ -182,13 +191,16 @@ mod tests {
         let shown = describe_model(&description(), 200);
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         for text in [
-            "made-up: a core 2 hardware threads a core, 3.5 GHz without a machine",
+            "made-up: a core vendor generic; 2 hardware threads a core; 3.5 GHz without a machine",
             "instructions timed by made-up, overlaid by measured unvalidated: 1 differs",
             "fetch bytes 32 guide",
             "rob entries 320 partitioned, at most 300 guide",
             "schedulers name integer shared (assumed)",
             "schedulers name vector",
             "levels 1 2",
+            "l2 kib 512 shared guide",
+            "prefetch lines.distance 2 8, adjacent yes",
+            "main nanoseconds 80.5 measured",
             "front.fetch.bytes: from a relative",
             "guide: A guide, page 3",
             "back.rob.entries: published 224 (a guide), model 320; measured so",

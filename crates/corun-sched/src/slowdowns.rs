@@ -6,9 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use serde::Deserialize;
-
-use super::{ScheduleError, predicted};
+use super::{Pairs, ScheduleError};
 
 /// A positive number as a fraction of whole numbers, as exact as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,26 +23,6 @@ pub struct Slowdowns {
     /// How much longer the first kind takes beside the second.
     pairs: BTreeMap<(String, String), Ratio>,
 }
-
-/// What a file says that it is.
-#[derive(Debug, Deserialize)]
-struct Kind {
-    format: String,
-}
-
-/// A file of pairs, measured or predicted.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    format: String,
-    version: u32,
-    /// The kinds, a row and a column each.
-    kinds: Vec<String>,
-    /// How much longer the kind of the row takes beside that of the column.
-    slowdowns: Vec<Vec<f64>>,
-}
-
-const FORMAT: &str = "corun-pairs";
 
 impl Ratio {
     /// One.
@@ -126,51 +104,31 @@ impl Slowdowns {
         self
     }
 
-    /// Reads a file of pairs, measured or predicted: `kinds`, and in `slowdowns` a row for each of how
-    /// much longer it takes beside each of them; or what `corun simulate` writes of the placements
-    /// spread and full, where the kinds are the traces without their extension. Pairs that it does not have get `default`.
+    /// Those of these pairs; pairs that none of them has get `default`.
     ///
     /// # Errors
-    /// If it is not of that form.
-    pub fn from_json(text: &str, default: Ratio) -> Result<Self, ScheduleError> {
-        let wrong = |why: String| ScheduleError::Pairs { why };
-        let kind: Kind = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        if kind.format == predicted::FORMAT {
-            return Self::from_simulation(text, default).map_err(wrong);
-        }
-        let file: File = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        if (file.format.as_str(), file.version) != (FORMAT, 1) {
-            let found = format!("\"{}\" of version {}", file.format, file.version);
-            return Err(wrong(format!("expected format \"{FORMAT}\" of version 1, found {found}")));
-        }
-        let count = file.kinds.len();
-        let is_again = |place: usize| file.kinds[..place].contains(&file.kinds[place]);
-        if let Some(place) = (0..count).find(|&place| is_again(place)) {
-            let kind = &file.kinds[place];
-            return Err(wrong(format!("expected each kind once, found \"{kind}\" again")));
-        }
-        if file.slowdowns.len() != count || file.slowdowns.iter().any(|row| row.len() != count) {
-            return Err(wrong(format!("expected {count} rows of {count} slowdowns")));
-        }
+    /// If several have the same pair.
+    pub fn of_pairs(
+        files: impl IntoIterator<Item = Pairs>,
+        default: Ratio,
+    ) -> Result<Self, ScheduleError> {
         let mut pairs = BTreeMap::new();
-        for (one, row) in file.kinds.iter().zip(&file.slowdowns) {
-            for (other, number) in file.kinds.iter().zip(row) {
-                let ratio = format!("{number:.6}").parse().map_err(wrong)?;
-                pairs.insert((one.clone(), other.clone()), ratio);
+        for file in files {
+            for (one, other, slowdown) in file.iter() {
+                if pairs.insert((one.to_owned(), other.to_owned()), slowdown).is_some() {
+                    let why = format!(
+                        "expected {one} beside {other} in one of the files, found it in two"
+                    );
+                    return Err(ScheduleError::Pairs { why });
+                }
             }
         }
         Ok(Self { default, pairs })
     }
 
-    /// From workers simulated as siblings, and with a core each.
-    fn from_simulation(text: &str, default: Ratio) -> Result<Self, String> {
-        let simulated: predicted::Simulated =
-            serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let ratio = |(pair, slowdown): ((String, String), f64)| {
-            Ok((pair, format!("{slowdown:.6}").parse()?))
-        };
-        let pairs: Result<_, String> = simulated.slowdowns()?.into_iter().map(ratio).collect();
-        Ok(Self { default, pairs: pairs? })
+    /// The pairs that are named: kind, kind beside it, and how much longer the first takes then.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str, Ratio)> {
+        self.pairs.iter().map(|((one, other), it)| (one.as_str(), other.as_str(), *it))
     }
 
     /// The kinds of the pairs that are named.
@@ -309,34 +267,6 @@ mod tests {
     }
 
     #[test]
-    fn siblings_that_were_simulated_are_pairs() {
-        let worker = |worker: u32, core: u32, cycles: &str| {
-            format!(r#"{{"worker": {worker}, "core": {core}, "cycles": {cycles}}}"#)
-        };
-        let document = |full: &str| {
-            format!(
-                r#"{{"format": "corun-placements", "workers": ["a.trace", "b"], "placements": [
-                {{"placement": "spread", "workers": [{}, {}]}},
-                {{"placement": "{full}", "workers": [{}, {}]}}]}}"#,
-                worker(0, 0, "[100]"),
-                worker(1, 1, "[50, 70]"),
-                worker(0, 0, "[150, 170]"),
-                worker(1, 0, "[90]"),
-            )
-        };
-        let pairs = Slowdowns::from_json(&document("full"), Ratio::ONE).unwrap();
-        assert_eq!(pairs.of("a", "b"), ratio("1.6"));
-        assert_eq!(pairs.of("b", "a"), ratio("1.5"));
-        assert_eq!(pairs.of("a", "a"), Ratio::ONE);
-        let first = worker(0, 0, "[150, 170]");
-        let three = document("full").replace(&first, &format!("{}, {first}", worker(1, 0, "[90]")));
-        let error = Slowdowns::from_json(&three, Ratio::ONE).unwrap_err().to_string();
-        assert!(error.contains("full@2") && error.contains("found 3"), "{error}");
-        let error = Slowdowns::from_json(&document("packed"), Ratio::ONE).unwrap_err();
-        assert!(error.to_string().contains("found no full"), "{error}");
-    }
-
-    #[test]
     fn numbers_are_kept_as_they_are_typed() {
         assert_eq!(ratio("1.8"), Ratio { numerator: 9, denominator: 5 });
         assert_eq!(ratio("4.6/2.55"), Ratio { numerator: 92, denominator: 51 });
@@ -379,7 +309,7 @@ mod tests {
     #[test]
     fn a_file_of_pairs_is_read_or_refused() {
         let text = r#"{"format":"corun-pairs","version":1,"kinds":["a","b"],"slowdowns":[[1.8,1.2],[1.5,2]]}"#;
-        let slowdowns = Slowdowns::from_json(text, Ratio::ONE).unwrap();
+        let slowdowns = Slowdowns::of_pairs([Pairs::from_json(text).unwrap()], Ratio::ONE).unwrap();
         assert_eq!(slowdowns.of("a", "b"), ratio("1.2"));
         assert_eq!(slowdowns.of("b", "a"), ratio("1.5"));
         assert_eq!(slowdowns.of("a", "c"), Ratio::ONE);
@@ -391,7 +321,7 @@ mod tests {
             &text.replace(",2]", "]"),
             &text.replace('b', "a"),
         ] {
-            assert!(Slowdowns::from_json(wrong, Ratio::ONE).is_err(), "{wrong}");
+            assert!(Pairs::from_json(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::replay::recorded::{Recorded, Replay};
 use crate::uops::{Lowering, Unknown};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::MemoryRequests;
+use corun_record::{IssueCycles, MemoryRequests};
 
 /// Which part of which thread is simulated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Simulated {
     pub stack: CycleStack,
     /// How full the core's buffers were on average.
     pub occupancy: Occupancy,
+    /// Cycles in which it started micro-ops, and in which a sibling did, too.
+    pub issue: IssueCycles,
     /// Mispredicted branches among the counted instructions.
     pub mispredicts: u64,
     /// What was asked of memory for the counted instructions.
@@ -58,6 +60,7 @@ impl Simulated {
             cycles: state.cycles,
             stack: state.stack,
             occupancy: state.occupancy,
+            issue: state.issue,
             mispredicts: state.mispredicts,
             requests: state.requests,
             unknown: lowering.unknown().clone(),

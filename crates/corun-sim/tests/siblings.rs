@@ -48,6 +48,32 @@ fn two_streams_for_the_same_port_gain_nothing() {
     }
 }
 
+/// Of the cycles in which siblings of a core that run this program start micro-ops, those in which both do.
+fn at_once(model: &CoreModel, program: &Trace) -> f64 {
+    let full = simulated(model, &[program], "full@2", 1);
+    let workers = full.phases.iter().flat_map(|phase| &phase.workers);
+    let issue = workers.map(|one| one.simulated.issue).reduce(|sum, it| sum.plus(it)).unwrap();
+    issue.with_sibling as f64 / issue.own as f64
+}
+
+#[test]
+fn siblings_start_micro_ops_in_the_same_cycle_where_the_core_has_ports_for_both() {
+    // add rax, rax: one a cycle for each thread, on any of several ports.
+    let additions = body(&[0x48, 0x01, 0xc0].repeat(20));
+    let stream = body(&products());
+    for model in models() {
+        let found = at_once(&model, &additions);
+        assert!((0.7..=1.0).contains(&found), "{}: {found}", model.name);
+        let found = at_once(&model, &stream);
+        assert!(found <= 0.2, "one port starts one micro-op a cycle, {}: {found}", model.name);
+        let alone = simulated(&model, &[&additions], "spread", 1);
+        let workers = alone.phases.iter().flat_map(|phase| &phase.workers);
+        assert!(
+            workers.map(|one| one.simulated.issue).all(|it| it.own > 0 && it.with_sibling == 0)
+        );
+    }
+}
+
 /// The SMT yield of one program on all of a core's threads, or on so many.
 fn yield_of(model: &CoreModel, program: &Trace, placement: &str) -> f64 {
     let [spread, full] = ["spread", placement].map(|it| simulated(model, &[program], it, 2));

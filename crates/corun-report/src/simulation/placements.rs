@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use corun_record::{
-    Metric, PlacedWorker, PlacementComparison, Placements, Record, SimulatedPlacement,
+    IssueCycles, Metric, PlacedWorker, PlacementComparison, Placements, Record, SimulatedPlacement,
     VariedResource,
 };
 
@@ -32,6 +32,9 @@ pub fn placements_to_terminal(
         let _ = write!(text, "\n{}\n\n", wrapped(&title, columns));
         text += &grid(&table(one, &document.workers), columns);
         text.push('\n');
+        if let Some(sentence) = at_once(one) {
+            let _ = write!(text, "\n{}\n", wrapped(&sentence, columns));
+        }
     }
     let figures = document.comparisons.iter().map(|one| figure(one, document));
     let refused = document.refused.iter().map(|one| {
@@ -106,6 +109,30 @@ fn table(placement: &SimulatedPlacement, names: &[String]) -> Table {
     ];
     let header = header.map(str::to_owned).to_vec();
     Table { header, rows: placement.workers.iter().map(row).collect() }
+}
+
+/// In how many cycles siblings use their core's ports at the same time; none where there are no siblings.
+fn at_once(placement: &SimulatedPlacement) -> Option<String> {
+    let has_sibling = |one: &&PlacedWorker| {
+        let is_sibling =
+            |it: &PlacedWorker| it.core == one.core && it.logical_cpu != one.logical_cpu;
+        placement.workers.iter().any(is_sibling)
+    };
+    let (mut all, mut issue) = (0.0, IssueCycles::default());
+    for one in placement.workers.iter().filter(has_sibling) {
+        all += one.stack.iter().map(|(_, cycles)| cycles).sum::<f64>();
+        issue = issue.plus(one.issue);
+    }
+    // Documents of earlier versions do not count them.
+    (issue.own > 0).then(|| {
+        let percent = |cycles: u64| 100.0 * cycles as f64 / f64::max(all, 1.0);
+        format!(
+            "siblings: a worker starts micro-ops in {:.1} % of its cycles, in {:.1} % at the same time as its \
+             sibling",
+            percent(issue.own),
+            percent(issue.with_sibling),
+        )
+    })
 }
 
 /// The largest components of a stack.

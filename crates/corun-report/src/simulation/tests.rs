@@ -43,7 +43,8 @@ fn a_program_is_shown_with_its_stack_by_category() {
 fn placements_are_shown_with_ranges_refusals_and_resources() {
     let worker = |cpu: u32, cycles: [f64; 2]| {
         json!({ "worker": 0, "core": 0, "logical_cpu": cpu, "instructions": 2_000_000, "cycles": cycles,
-                "stack": { "L2": 1e6, "retiring": 2.99e6, "L3": 1e4 } })
+                "stack": { "L2": 1e6, "retiring": 2.99e6, "L3": 1e4 },
+                "issue": { "own": 2_000_000, "with_sibling": 1_000_000 } })
     };
     let full = [worker(0, [1e6, 3e6]), worker(1, [2e6, 2e6])];
     let placements: Record<Placements> = document(json!({

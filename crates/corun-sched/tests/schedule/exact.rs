@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corun_machine::CpuSet;
 use corun_sched::program::{Amount, Load, QueueSpec, Step, TaskSpec};
-use corun_sched::{Costs, Settings, Slowdowns};
+use corun_sched::{Costs, Pairs, Settings, Slowdowns};
 
 use crate::{load, run, run_of, settings};
 
@@ -236,7 +236,8 @@ fn unlike_siblings_have_speeds_of_their_own() {
     load.tasks(other, 1);
     let mut settings = settings("1x1x2", "1");
     let pairs = r#"{"format":"corun-pairs","version":1,"kinds":["one","other"],"slowdowns":[[1,1.25],[2,1]]}"#;
-    settings.slowdowns = Slowdowns::from_json(pairs, "1".parse().unwrap()).unwrap();
+    let pairs = Pairs::from_json(pairs).unwrap();
+    settings.slowdowns = Slowdowns::of_pairs([pairs], "1".parse().unwrap()).unwrap();
     // One is done after 12.5 s; the other has then done 6.25 s, and does 3.75 s alone.
     assert_eq!(run("ht-2.5", &load, &settings).0.makespan, 16_250_000_000);
 }

@@ -32,7 +32,7 @@ use crate::memory::{Memory, Pages, Request};
 use crate::rename::allocation::Allocator;
 use crate::uops::{DecodedBlock, DecodedInstruction};
 use corun_model::CoreModel;
-use corun_record::MemoryRequests;
+use corun_record::{IssueCycles, MemoryRequests};
 
 /// What a hardware thread executes, block by block.
 pub(crate) trait InstructionSource {
@@ -89,6 +89,7 @@ pub(crate) struct State {
     pub(crate) requests: MemoryRequests,
     pub(crate) stack: CycleStack,
     pub(crate) occupancy: Occupancy,
+    pub(crate) issue: IssueCycles,
 }
 
 impl State {
@@ -101,6 +102,7 @@ impl State {
             requests: self.requests.plus(&other.requests),
             stack: self.stack.plus(&other.stack),
             occupancy: self.occupancy.plus(&other.occupancy),
+            issue: self.issue.plus(other.issue),
         }
     }
 
@@ -113,6 +115,7 @@ impl State {
             requests: self.requests.since(&earlier.requests),
             stack: self.stack.since(&earlier.stack),
             occupancy: self.occupancy.since(&earlier.occupancy),
+            issue: self.issue.since(earlier.issue),
         }
     }
 }
@@ -163,6 +166,8 @@ pub(crate) struct Core<F> {
     pub(crate) next_replay: Option<u64>,
     /// Whether anything happened in this cycle.
     pub(crate) is_active: bool,
+    /// Threads, a bit each, that started micro-ops in this cycle.
+    pub(crate) issuing: u32,
     /// Cycles that were simulated one by one.
     pub(crate) steps: u64,
     /// Whether what comes next never comes.
@@ -217,6 +222,7 @@ impl<F: InstructionSource> Core<F> {
             next_snoop: None,
             next_replay: None,
             is_active: false,
+            issuing: 0,
             steps: 0,
             is_stuck: false,
             due: Vec::new(),
@@ -240,6 +246,7 @@ impl<F: InstructionSource> Core<F> {
             requests: MemoryRequests::default(),
             stack: thread.stack.clone(),
             occupancy: thread.occupancy.clone(),
+            issue: thread.issue,
         }
     }
 
@@ -308,6 +315,7 @@ impl<F: InstructionSource> Core<F> {
         self.retire(memory);
         self.replay_blocked_loads(memory);
         self.execute(memory);
+        self.count_issue();
         self.resolve_branches();
         self.rename();
         fetch(self, memory);
@@ -324,6 +332,16 @@ impl<F: InstructionSource> Core<F> {
             );
         }
         self.now += passed;
+    }
+
+    /// Counts this cycle for each thread that started micro-ops in it.
+    fn count_issue(&mut self) {
+        let issuing = std::mem::take(&mut self.issuing);
+        for (index, thread) in self.threads.iter_mut().enumerate() {
+            if issuing & 1 << index != 0 {
+                thread.issue.note(issuing.count_ones() > 1);
+            }
+        }
     }
 
     /// Gives what halted threads had to those that are active.

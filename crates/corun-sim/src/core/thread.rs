@@ -17,6 +17,7 @@ use crate::rename::move_elimination::MoveElimination;
 use crate::sharing::Requester;
 use crate::uops::REGISTERS;
 use corun_model::{CoreModel, WIDEST};
+use corun_record::IssueCycles;
 
 pub(crate) struct Thread<F> {
     pub(crate) source: F,
@@ -90,6 +91,7 @@ pub(crate) struct Thread<F> {
     pub(crate) mispredicts: u64,
     pub(crate) stack: CycleStack,
     pub(crate) occupancy: Occupancy,
+    pub(crate) issue: IssueCycles,
 }
 
 /// Entries that siblings have, while the thread could fill them.
@@ -190,6 +192,7 @@ impl<F: InstructionSource> Thread<F> {
             last_retired: 0,
             mispredicts: 0,
             occupancy: Occupancy::default(),
+            issue: IssueCycles::default(),
             stack: CycleStack::new(
                 parameters.widths.dispatch,
                 &parameters.port_map.groups,

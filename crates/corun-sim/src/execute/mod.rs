@@ -130,6 +130,7 @@ impl<F: InstructionSource> Core<F> {
 
     fn start(&mut self, handle: Handle, set: usize, port: usize, memory: &mut Memory) {
         let (now, index) = (self.now, handle.thread());
+        self.issuing |= 1 << index;
         let thread = &mut self.threads[index];
         let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
         self.scheduler_used[scheduler] -= 1;

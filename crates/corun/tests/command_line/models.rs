@@ -1,6 +1,6 @@
 //! `corun models`: cores as data, listed, described, checked and compared.
 
-use corun_record::{Document, ModelList, Record};
+use corun_record::{Document, ModelDescription, ModelList, Record};
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
@@ -44,6 +44,47 @@ fn a_model_is_written_as_json_with_its_version() {
     assert_eq!((&model["format"], &model["version"]), (&"corun-model".into(), &3.into()));
     assert_eq!(model["name"], "zen4");
     assert_eq!(model["back"]["rob"]["sharing"]["policy"], "partitioned");
+}
+
+/// Whether a line that begins with the resource of this path says its value.
+fn is_shown(text: &str, path: &str, value: &str) -> bool {
+    let (resource, rest) = path.split_once('.').unwrap_or((path, ""));
+    // Of several resources of a name each has a line, and none its number.
+    let rest = rest.trim_start_matches(|it: char| it.is_ascii_digit()).trim_start_matches('.');
+    let expected = match rest {
+        "sharing.cap" => format!("at most {value}"),
+        "sharing.assumed" if value == "yes" => "(assumed)".to_owned(),
+        "sharing.assumed" => String::new(),
+        "source" | "sharing.source" | "sharing.policy" => value.to_owned(),
+        rest => format!("{rest} {value}").trim().to_owned(),
+    };
+    let begin = format!(" {} ", resource.replace('_', " "));
+    text.lines().any(|line| line.starts_with(&begin) && line.contains(&expected))
+}
+
+/// Every figure of a model's file stands in a line that names its resource, and no line is too long.
+#[test]
+fn every_figure_of_every_model_is_shown() {
+    let list = Record::<ModelList>::from_json(&of(&["list", "--json=-"]).output).unwrap().body;
+    for listed in list.models {
+        let json = of(&["show", &listed.name, "--json=-"]).output;
+        let model = Record::<ModelDescription>::from_json(&json).unwrap().body;
+        // So wide that each resource is one line.
+        let wide = corun_report::describe_model(&model, 20_000);
+        for group in [&model.front, &model.back, &model.memory, &model.hierarchy] {
+            for (path, value) in group.leaves().iter().filter(|(_, value)| !value.is_empty()) {
+                assert!(is_shown(&wide, path, value), "{}: {path} {value}\n{wide}", listed.name);
+            }
+        }
+        for (name, text) in model.sources.iter().chain(&model.estimates) {
+            assert!(wide.contains(&format!("{name}: {text}")), "{name}");
+        }
+        for columns in [80, 60] {
+            let narrow = corun_report::describe_model(&model, columns);
+            let longest = narrow.lines().max_by_key(|line| line.chars().count()).unwrap();
+            assert!(longest.chars().count() <= columns.into(), "{columns}: {longest}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `corun schedule`: loads under policies, as a user asks for them.
 
-use corun_record::{Document, Record, Schedule, SchedulingList};
+use corun_record::{
+    Document, Estimate, Metric, Observation, Record, Run, Schedule, SchedulingList, Source,
+};
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
@@ -177,6 +179,53 @@ fn pairs_without_a_kind_of_any_load_are_refused() {
         let outcome = Outcome::of(command.arg("--pairs").arg(&pairs));
         assert_eq!(outcome.exit, Some(exit), "{kinds}: {}", outcome.errors);
         assert!(outcome.errors.contains(expected), "{kinds}: {}", outcome.errors);
+    }
+}
+
+/// What other subcommands write is read as it is; a load's name of a kind is put before the file.
+#[test]
+fn documents_of_programs_are_pairs() {
+    let scratch = Scratch::new();
+    let trace = crate::simulate::recorded(&scratch);
+    let simulated = scratch.file("simulated.json");
+    let mut command =
+        corun(["simulate", "--model=zen4", "--placement=spread,full", &trace, "--json"]);
+    let outcome = Outcome::of(command.arg(&simulated));
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    let measured = scratch.file("measured.json");
+    let mut run = crate::common::measure_one_worker(2);
+    let mut run: Run = Outcome::of(run.args(["--json=-", "--", "true"])).run();
+    let estimate = Estimate { value: 1.25, low: 1.2, high: 1.3, level: 0.95, blocks: 2 };
+    run.observations.push(Observation {
+        metric: Metric::SmtYield,
+        arm: "full".to_owned(),
+        against: Some("spread".to_owned()),
+        of: None,
+        unit: "1".to_owned(),
+        estimate,
+        bootstrap: None,
+        source: Source::Measured,
+    });
+    std::fs::write(&measured, run.to_json()).unwrap();
+    let [simulated, measured] = [simulated, measured].map(|it| it.display().to_string());
+    let kind = corun_sched::kind(&trace).to_owned();
+    for (pairs, exit, expected) in [
+        (vec![format!("batch={simulated}")], 0, "batch beside batch"),
+        (vec![format!("batch={measured}")], 0, "batch beside batch 1.600"),
+        (vec![format!("batch={measured}"), simulated.clone()], 0, "batch beside batch 1.600"),
+        (vec![simulated.clone()], 2, &format!("a load has (batch), found {kind}")),
+        (vec![measured.clone()], 2, "a load has (batch), found true"),
+        (vec![format!("batch,make={measured}")], 2, "a name for the kind true, found batch, make"),
+        (vec![format!("batch={measured}"), format!("batch={simulated}")], 2, "found it in two"),
+        (vec![format!("={measured}")], 2, "expected FILE or KIND=FILE"),
+        (vec![format!("batch={measured}.none")], 2, "No such file"),
+    ] {
+        let mut command = corun(["schedule", "--topology=1x1x2", "--policy=cfs", "--load=batch"]);
+        let pairs = pairs.iter().flat_map(|it| ["--pairs", it]);
+        let outcome = Outcome::of(command.args(pairs));
+        assert_eq!(outcome.exit, Some(exit), "{expected}: {}", outcome.errors);
+        let said = outcome.unwrapped() + &outcome.errors;
+        assert!(said.contains(expected), "{expected}: {said}");
     }
 }
 

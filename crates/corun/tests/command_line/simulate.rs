@@ -147,7 +147,7 @@ fn exports_are_opened_before_anything_is_read_and_stand_beside_the_view() {
 }
 
 /// A trace of a program that does nothing.
-fn recorded(scratch: &Scratch) -> String {
+pub(crate) fn recorded(scratch: &Scratch) -> String {
     let trace = scratch.file("true.trace");
     let recorded = Outcome::of(
         corun(["trace", "--once", "--quiet", "--tracer=ptrace", "-o"])

@@ -1,5 +1,6 @@
 //! `corun schedule`: loads under scheduling policies, on this machine or another one.
 
+mod pairs;
 mod request;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use corun_report::Destination;
 use corun_sched::policy::PolicyEntry;
 use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Topology, load, schedule};
 
+use self::pairs::NamedPairs;
 use crate::answer::{Answer, Head};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
@@ -63,9 +65,10 @@ struct Request {
     /// How much longer work takes beside a busy sibling, for instance 1.6 or 4.6/2.55
     #[arg(long, value_name = "S", conflicts_with = "smt_yield")]
     slowdown: Option<Ratio>,
-    /// Slowdowns by pairs of task classes, as JSON; --yield or --slowdown applies to other pairs
-    #[arg(long, value_name = "FILE")]
-    pairs: Option<PathBuf>,
+    /// Slowdowns by pairs of kinds of work: what simulate, predict, measure or bench wrote with --json, or a file
+    /// of pairs; KIND names its kinds as a load does. --yield or --slowdown applies to other pairs
+    #[arg(long, value_name = "[KIND,...=]FILE", value_parser = pairs::named)]
+    pairs: Vec<NamedPairs>,
     /// Costs that `corun bench run --json` measured of lmbench/context-switch and lmbench/pipe-latency
     #[arg(long = "costs", value_name = "FILE")]
     cost_files: Vec<PathBuf>,
@@ -124,7 +127,7 @@ impl Request {
             (self.csv.as_deref(), |it| corun_report::schedule_to_csv(&it.body)),
         ])?;
         let picture = self.svg.as_deref().map(Destination::open).transpose()?;
-        let mut schedule = settings.document(&machine, self.siblings());
+        let mut schedule = settings.document(&machine, self.siblings(&settings.slowdowns));
         let mut timelines = Vec::new();
         let line = StepProgress::new(self.quiet);
         let all = (loads.len() * policies.len()) as u64 * self.runs;

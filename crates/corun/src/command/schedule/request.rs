@@ -6,15 +6,18 @@ use std::path::Path;
 use corun_files::InputKind;
 use corun_machine::Machine;
 use corun_record::{Bench, Document, MachineSummary, shown};
-use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
+use corun_sched::{Costs, Load, Pairs, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
+use super::pairs::NamedPairs;
 use crate::answer::summary_of;
 use crate::problem::Problem;
 use crate::values;
 
 /// The most that anything a kernel does for a task may take.
 const MAX_COST: std::time::Duration = std::time::Duration::from_secs(1);
+/// The most pairs that are listed with their slowdowns.
+const SHOWN_PAIRS: usize = 4;
 
 impl Request {
     /// The machine that was read, if one was, the simulated one's name, and the settings of the first run.
@@ -57,17 +60,15 @@ impl Request {
             }
             (None, None) => None,
         };
-        match (&self.pairs, default) {
-            (Some(path), default) => {
-                let text = corun_files::text(path, InputKind::PAIRS).map_err(|error| {
-                    Problem::usage(format!("{}: {error}", shown(path)), "Name a file of pairs.")
-                })?;
-                let read = Slowdowns::from_json(&text, default.unwrap_or(Ratio::ONE));
-                read.map_err(|error| Problem::from(error).in_file(path))
+        match default {
+            default if !self.pairs.is_empty() => {
+                let pairs: Result<Vec<Pairs>, Problem> =
+                    self.pairs.iter().map(NamedPairs::read).collect();
+                Ok(Slowdowns::of_pairs(pairs?, default.unwrap_or(Ratio::ONE))?)
             }
-            (None, Some(slowdown)) => Ok(Slowdowns::uniform(slowdown)),
-            (None, None) if width == 1 => Ok(Slowdowns::none()),
-            (None, None) => Err(Problem::usage(
+            Some(slowdown) => Ok(Slowdowns::uniform(slowdown)),
+            None if width == 1 => Ok(Slowdowns::none()),
+            None => Err(Problem::usage(
                 format!(
                     "expected --yield, --slowdown or --pairs on a machine of {width} siblings a core"
                 ),
@@ -79,7 +80,9 @@ impl Request {
 
     /// Pairs must have a kind of work that some load has.
     pub(super) fn check_pairs(&self, slowdowns: &Slowdowns, loads: &[Load]) -> Result<(), Problem> {
-        let Some(path) = &self.pairs else { return Ok(()) };
+        if self.pairs.is_empty() {
+            return Ok(());
+        }
         let named = slowdowns.kinds();
         let kinds: BTreeSet<&str> =
             loads.iter().flat_map(|load| &load.kinds).map(String::as_str).collect();
@@ -90,12 +93,12 @@ impl Request {
         Err(Problem::usage(
             format!(
                 "{}: expected a kind of work that a load has ({}), found {}",
-                shown(path),
+                self.pair_files(),
                 list(kinds),
                 list(named)
             ),
-            "Name the kinds of the pairs as the loads do, or the `kind` of a program of a file of tasks \
-             as the pairs do.",
+            "Name the kinds as the load does, for instance --pairs batch=FILE, or the `kind` of a program of \
+             a file of tasks as the pairs do.",
         ))
     }
 
@@ -131,8 +134,14 @@ impl Request {
         Ok(costs)
     }
 
+    /// The files of pairs.
+    fn pair_files(&self) -> String {
+        let files: Vec<String> = self.pairs.iter().map(|it| shown(&it.file).to_string()).collect();
+        files.join(", ")
+    }
+
     /// What siblings do to each other, in words.
-    pub(super) fn siblings(&self) -> String {
+    pub(super) fn siblings(&self, slowdowns: &Slowdowns) -> String {
         let general = match (self.slowdown, self.smt_yield) {
             (Some(slowdown), _) => {
                 format!("work takes {:.3} times as long beside a busy sibling", slowdown.value())
@@ -140,10 +149,18 @@ impl Request {
             (None, Some(smt_yield)) => format!("SMT yield {:.3}", smt_yield.value()),
             (None, None) => "siblings do not slow each other down".to_owned(),
         };
-        match &self.pairs {
-            None => general,
-            Some(path) => format!("slowdowns by pairs from {}; else {general}", shown(path)),
+        if self.pairs.is_empty() {
+            return general;
         }
+        let pair = |(one, other, slowdown): (&str, &str, Ratio)| {
+            format!("{one} beside {other} {:.3}", slowdown.value())
+        };
+        let mut pairs: Vec<String> = slowdowns.pairs().take(SHOWN_PAIRS + 1).map(pair).collect();
+        if pairs.len() > SHOWN_PAIRS {
+            pairs[SHOWN_PAIRS] = "...".to_owned();
+        }
+        let files = self.pair_files();
+        format!("slowdowns by pairs from {files} ({}); else {general}", pairs.join(", "))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Simulated placements as data: each with its workers, and each against another.
 
-use corun_record::{PlacedWorker, PlacementComparison, RefusedComparison, SimulatedPlacement};
+use corun_record::{
+    IssueCycles, PlacedWorker, PlacementComparison, RefusedComparison, SimulatedPlacement,
+};
 use corun_sim::{Comparison, Outcome, Simulated, Spread};
 
 /// A placement with its workers.
@@ -20,6 +22,8 @@ pub(super) fn placement(outcome: &Outcome) -> SimulatedPlacement {
                     instructions: one.instructions,
                     cycles: phases().map(|one| one.cycles).collect(),
                     stack: stack(phases().map(|one| &one.simulated)),
+                    issue: phases()
+                        .fold(IssueCycles::default(), |sum, one| sum.plus(one.simulated.issue)),
                 }
             })
             .collect(),

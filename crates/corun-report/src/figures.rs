@@ -100,6 +100,11 @@ pub(crate) fn three_digits(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
+        // A small figure keeps two digits that say something.
+        size if size > 0.0 && size < 0.0995 => {
+            let decimals = (1.0 - size.log10().floor()) as usize;
+            if decimals > 6 { format!("{value:.1e}") } else { format!("{value:.decimals$}") }
+        }
         _ => format!("{value:.2}"),
     }
 }

@@ -12,6 +12,7 @@ use crate::arm::StudyArm;
 use crate::computation::RatioOf;
 use crate::confinement::Fraction;
 use crate::modelled::FileModel;
+use crate::prediction::FilePrediction;
 use crate::study::{Citation, Finding, PublishedMachine, SmtNeed};
 
 /// The `format` of a study file.
@@ -41,6 +42,7 @@ pub(crate) struct File {
     #[serde(default)]
     pub finding: Vec<Spanned<Finding>>,
     pub model: Option<Spanned<FileModel>>,
+    pub prediction: Option<Spanned<FilePrediction>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,6 +79,8 @@ pub(crate) struct FileFigure {
     pub range: Option<[Spanned<f64>; 2]>,
     pub workers_s: Option<Vec<Spanned<f64>>>,
     pub ratio: Option<RatioOf>,
+    /// Other figures whose measured values make the counterpart of `ratio`.
+    pub measured_as: Option<RatioOf>,
     /// Whether there is a published value at all, or only a measured one.
     #[serde(default = "yes")]
     pub published: bool,
@@ -157,5 +161,25 @@ pub(crate) struct Row {
     pub name: Option<String>,
     pub unit: Option<String>,
     pub values: Vec<Spanned<f64>>,
-    pub notes: Option<String>,
+    pub notes: Option<RowNotes>,
+}
+
+/// What a reader should know of a row, or of single columns of it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum RowNotes {
+    /// Of every figure.
+    All(String),
+    /// Of the figures in these columns.
+    Columns(BTreeMap<String, String>),
+}
+
+impl RowNotes {
+    /// The notes on the figure in a column.
+    pub(crate) fn of(&self, column: &str) -> Option<&String> {
+        match self {
+            Self::All(notes) => Some(notes),
+            Self::Columns(columns) => columns.get(column),
+        }
+    }
 }

@@ -132,6 +132,11 @@ fn study(file: File, text: &str) -> Result<Study, ValidationError> {
         let model = model.into_inner().read(&figures);
         model.map_err(|sentence| (place, format!("model: {sentence}")))
     });
+    let prediction = file.prediction.map(|prediction| {
+        let place = prediction.span().start;
+        let prediction = prediction.into_inner().read(&figures, &experiments);
+        prediction.map_err(|sentence| (place, format!("prediction: {sentence}")))
+    });
     Ok(Study {
         name: file.name.into_inner(),
         title: file.title,
@@ -143,6 +148,7 @@ fn study(file: File, text: &str) -> Result<Study, ValidationError> {
         figures,
         findings,
         model: model.transpose()?,
+        prediction: prediction.transpose()?,
     })
 }
 
@@ -281,6 +287,7 @@ fn figure(raw: FileFigure, experiments: &[Experiment], text: &str) -> Result<Fig
         quantity,
         value,
         decimals,
+        measured_as: raw.measured_as,
         geometric_mean_of: raw.geometric_mean_of,
         user_s: raw.user_s,
         system_s: raw.system_s,
@@ -300,6 +307,16 @@ fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> 
         for (field, id) in [("of", &ratio.of), ("over", &ratio.over)] {
             if !typed().any(|it| it.id == *id) {
                 return Err(named(unknown(field, id, typed().map(|it| it.id.as_str()))));
+            }
+        }
+    }
+    if let Some(ratio) = &figure.measured_as {
+        for (field, id) in [("of", &ratio.of), ("over", &ratio.over)] {
+            // Of what is itself measured, so that nothing follows from itself.
+            let measured = || figures.iter().filter(|it| it.experiment.is_some());
+            if !measured().any(|it| it.id == *id) {
+                let known = measured().map(|it| it.id.as_str());
+                return Err(named(unknown(&format!("measured_as.{field}"), id, known)));
             }
         }
     }

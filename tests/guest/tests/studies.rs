@@ -45,7 +45,10 @@ fn every_study_runs_to_its_end_with_smt_off() {
 #[test]
 fn what_a_publication_switched_is_switched_and_comes_back() {
     let name = "smt-test-2020";
-    let Some(outcome) = outcome(&[name.to_owned()], "", &format!("--smt-switch --yes {AMPLE}")) else { return };
+    let Some(outcome) = outcome(&[name.to_owned()], "", &format!("--smt-switch --yes {AMPLE}"))
+    else {
+        return;
+    };
     let result = result(&outcome, name);
     let is_gain = |it: &&StudyFigure| it.metric == Metric::SwitchGain && it.measured.is_some();
     assert_eq!(result.figures.iter().filter(is_gain).count(), 1, "{:?}", result.figures);

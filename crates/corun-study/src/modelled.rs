@@ -191,7 +191,7 @@ impl Model {
                 estimates.extend(self.estimate(modelled, figure).map(|it| (figure.id.clone(), it)));
             }
         }
-        add_following(study, &mut estimates);
+        add_following(study, std::iter::empty(), &mut estimates);
         estimates
     }
 

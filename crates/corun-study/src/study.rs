@@ -233,7 +233,8 @@ impl Study {
     pub fn predicted(&self, cycles: &SimulatedCycles) -> BTreeMap<String, Estimate> {
         let mut all = self.model.as_ref().map(|it| it.estimates(self)).unwrap_or_default();
         all.extend(self.prediction.iter().flat_map(|it| it.estimates(self, cycles)));
-        add_following(self, &mut all);
+        let bases = self.prediction.iter().flat_map(Prediction::bases);
+        add_following(self, bases, &mut all);
         all
     }
 

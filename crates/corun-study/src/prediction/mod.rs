@@ -5,6 +5,7 @@
 
 mod cycles;
 mod file;
+mod silence;
 mod simulator;
 
 use std::collections::BTreeMap;
@@ -85,7 +86,17 @@ struct PredictedFigure {
     program: SimulatedProgram,
     seats: Seats,
     turns: u32,
+    otherwise: Option<Otherwise>,
     like: Option<Like>,
+}
+
+/// How the workers run for a part of the time.
+#[derive(Debug, Clone, PartialEq)]
+struct Otherwise {
+    program: SimulatedProgram,
+    seats: Seats,
+    /// That part.
+    share: f64,
 }
 
 /// The published figure in whose seconds another is given.
@@ -107,7 +118,11 @@ impl Prediction {
         let mut needed: BTreeMap<&SimulatedProgram, Vec<Seats>> = BTreeMap::new();
         let own = self.figures.iter().map(|it| (&it.program, it.seats));
         let others = self.figures.iter().filter_map(|it| it.like.as_ref());
-        for (program, seats) in own.chain(others.map(|it| (&it.program, it.seats))) {
+        let otherwise = self.figures.iter().filter_map(|it| it.otherwise.as_ref());
+        let all = own
+            .chain(others.map(|it| (&it.program, it.seats)))
+            .chain(otherwise.map(|it| (&it.program, it.seats)));
+        for (program, seats) in all {
             let known = needed.entry(program).or_default();
             if !known.contains(&seats) {
                 known.push(seats);
@@ -141,26 +156,48 @@ impl Prediction {
         study: &Study,
         cycles: &SimulatedCycles,
     ) -> Option<Estimate> {
-        let own = cycles.of(&self.core, &predicted.program, predicted.seats)?.estimate();
-        let taken = own.scaled(f64::from(predicted.turns));
+        let of = |program, seats| cycles.of(&self.core, program, seats);
+        let own = of(&predicted.program, predicted.seats)?;
+        let own = match &predicted.otherwise {
+            Some(other) => own.for_part(of(&other.program, other.seats)?, other.share),
+            None => own,
+        };
+        let taken = own.estimate().scaled(f64::from(predicted.turns));
         let second = self.gigahertz * 1e9;
-        let rerun = study.experiments[figure.experiment?].rerun.as_ref().ok()?;
+        let rerun = || study.experiments.get(figure.experiment?)?.rerun.as_ref().ok();
         match (&figure.quantity, &predicted.like) {
             (Quantity::Time(_, unit), Some(like)) => {
-                let alone = cycles.of(&self.core, &like.program, like.seats)?;
+                let alone = of(&like.program, like.seats)?;
                 let published = study.range_of(&like.figure, By::Mean).value;
                 Some(taken.scaled(like.work * published / alone.mean / unit))
             }
             (Quantity::Time(_, unit), None) => {
-                Some(taken.scaled(rerun.work_per_worker? / second / unit))
+                Some(taken.scaled(rerun()?.work_per_worker? / second / unit))
             }
-            (Quantity::Rate(_), _) => Some(taken.under(second * rerun.credit())),
+            (Quantity::Rate(_), _) => Some(taken.under(second * rerun()?.credit())),
             _ => None,
         }
     }
 }
 
+impl Prediction {
+    /// The figures in whose seconds others are given.
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &String> {
+        self.figures.iter().filter_map(|it| it.like.as_ref()).map(|like| &like.figure)
+    }
+}
+
 impl Cycles {
+    /// With a part of the time spent as `other`: the rates count, not the times.
+    fn for_part(self, other: Self, share: f64) -> Self {
+        let of = |own: f64, other: f64| 1.0 / ((1.0 - share) / own + share / other);
+        Self {
+            mean: of(self.mean, other.mean),
+            low: of(self.low, other.low),
+            high: of(self.high, other.high),
+        }
+    }
+
     fn estimate(self) -> Estimate {
         let Self { mean, low, high } = self;
         Estimate { value: mean, low, high, level: LEVEL, blocks: 1 }

@@ -18,6 +18,7 @@ use corun_trace::format::{Options, Trace};
 use corun_trace::{Chosen, Part, Plan, SlowRunNotice, Target, TraceRequest, choose_for, run_trace};
 use corun_workload::{Job, Parameters};
 
+use super::silence::Silence;
 use super::{CoreEngine, Cycles, Seats, SimulatedProgram, Work};
 
 /// Simulates programs, each traced by the first tracer that works here.
@@ -187,8 +188,11 @@ impl Simulator {
             slow_run: SlowRunNotice::default(),
         };
         let stop = AtomicBool::new(false);
-        let (outcome, bytes) = run_trace(&request, &chosen, Vec::new(), &Unwatched, &stop)
-            .map_err(|error| error.to_string())?;
+        let silence =
+            Silence::begin().map_err(|error| format!("its output cannot be hidden: {error}"))?;
+        let traced = run_trace(&request, &chosen, Vec::new(), &Unwatched, &stop);
+        drop(silence);
+        let (outcome, bytes) = traced.map_err(|error| error.to_string())?;
         match outcome.traced.ending {
             corun_trace::Ending::Exited(0) => {
                 Trace::from_bytes(bytes).map_err(|error| error.to_string())

@@ -22,6 +22,8 @@ pub(crate) enum StepOutcome {
         /// Its arms.
         arms: Vec<PlannedArm>,
     },
+    /// Shares of jobs were measured, largest first.
+    Shares(Vec<Estimate>),
     /// It was not, for this reason.
     NotRun(String),
 }
@@ -79,6 +81,15 @@ impl Counterparts<'_> {
             let [of, over] = [self.named(&ratio.of)?, self.named(&ratio.over)?];
             return Ok((apart(&of, &over).scaled(ratio.factor), None));
         }
+        if let (Some(rank), Some(index)) = (figure.rank, figure.experiment) {
+            return match &self.outcomes[index] {
+                StepOutcome::Shares(all) => {
+                    all.get(rank).map(|it| (*it, None)).ok_or_else(|| "it did not run".to_owned())
+                }
+                StepOutcome::NotRun(reason) => Err(reason.clone()),
+                StepOutcome::Ran { .. } => Err("its jobs were not counted".to_owned()),
+            };
+        }
         match (figure.experiment, &figure.value) {
             (Some(index), _) => self.within(figure, index),
             (None, Value::Computed(ratio)) => {
@@ -123,6 +134,7 @@ impl Counterparts<'_> {
         let (run, arms) = match &self.outcomes[index] {
             StepOutcome::Ran { run, arms } => (*run, arms),
             StepOutcome::NotRun(reason) => return Err(reason.clone()),
+            StepOutcome::Shares(_) => return Err(UNKNOWN_WORK.to_owned()),
         };
         let seen = &self.runs[run];
         if seen.is_without_interval() {

@@ -86,7 +86,7 @@ fn experiment(experiment: &Experiment, plan: &Result<StudyStep, String>) -> Stud
         summary: experiment.summary.clone(),
         work: experiment.rerun.as_ref().ok().map(work),
         plan: plan.as_ref().ok().map(planned),
-        not_possible: plan.as_ref().err().cloned(),
+        not_possible: plan.as_ref().err().filter(|_| experiment.shares.is_none()).cloned(),
     }
 }
 

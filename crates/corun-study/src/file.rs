@@ -43,6 +43,8 @@ pub(crate) struct File {
     pub finding: Vec<Spanned<Finding>>,
     pub model: Option<Spanned<FileModel>>,
     pub prediction: Option<Spanned<FilePrediction>>,
+    #[serde(default)]
+    pub shares: Vec<Spanned<FileShares>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -94,6 +96,24 @@ pub(crate) struct FileFigure {
     pub user_s: Vec<f64>,
     #[serde(default)]
     pub system_s: Vec<f64>,
+    pub notes: Option<String>,
+}
+
+/// Jobs on some CPUs, as `top` lists them: a figure for each, largest share first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileShares {
+    pub id: String,
+    pub summary: String,
+    pub jobs: u32,
+    pub cpus: u32,
+    #[serde(deserialize_with = "time")]
+    pub over: Duration,
+    pub topology: String,
+    pub policy: String,
+    /// The published shares of a CPU, largest first; left out where none were.
+    pub percent: Option<Vec<Spanned<f64>>>,
+    pub precision: Option<f64>,
     pub notes: Option<String>,
 }
 

@@ -24,6 +24,7 @@ mod range;
 mod roles;
 mod run;
 mod selection;
+mod shares;
 mod sizes;
 mod study;
 mod table;
@@ -44,6 +45,7 @@ pub use quantity::Quantity;
 pub use range::Range;
 pub use run::{RunError, Settings, StudyObserver, StudyOutcome, run_study};
 pub use selection::Selection;
+pub use shares::Shares;
 pub use study::{
     Citation, Experiment, Figure, Finding, PublishedMachine, Rerun, SmtNeed, Study, Value,
 };

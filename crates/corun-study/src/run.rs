@@ -136,6 +136,7 @@ pub fn run_study(
     let mut outcomes: Vec<StepOutcome> =
         plans.iter().enumerate().map(not_run).map(StepOutcome::NotRun).collect();
     let steps = in_order(study, &plans, &settings.selection);
+    runner.shares(study, steps.len(), &mut outcomes);
     for (place, Step { index, rerun, step }) in steps.iter().enumerate() {
         let left: u32 = steps[place..].iter().map(|it| weight(it.step)).sum();
         let remaining = settings.max_time.saturating_sub(begin.elapsed());
@@ -190,7 +191,7 @@ fn cut_short(experiments: &[Experiment], outcomes: &[StepOutcome], runs: &[Run])
                 !matches!(ending.reason, EndReason::BlocksDone | EndReason::TargetReached);
             is_short.then(|| format!("{}: {}", experiment.id, ending.sentence))
         }
-        StepOutcome::NotRun(_) => None,
+        StepOutcome::NotRun(_) | StepOutcome::Shares(_) => None,
     };
     experiments.iter().zip(outcomes).filter_map(sentence).collect()
 }
@@ -266,6 +267,43 @@ struct StudyRunner<'a> {
 }
 
 impl StudyRunner<'_> {
+    /// Measures the shares of jobs, in that part of the time that their number has beside so many other experiments.
+    fn shares(&mut self, study: &Study, others: usize, outcomes: &mut [StepOutcome]) {
+        let wanted = study.experiments.iter().enumerate().filter_map(|(index, experiment)| {
+            let is_wanted = self.settings.selection.has_experiment(index);
+            Some((index, &experiment.id, experiment.shares.as_ref().filter(|_| is_wanted)?))
+        });
+        let mut possible = Vec::new();
+        for (index, id, shares) in wanted {
+            match shares.places(self.machine) {
+                Ok(cpus) => possible.push((index, id, shares, cpus)),
+                Err(reason) => outcomes[index] = StepOutcome::NotRun(reason),
+            }
+        }
+        let count = possible.len();
+        let each = self.settings.max_time / (count + others).max(1) as u32;
+        for (number, (index, id, shares, cpus)) in possible.into_iter().enumerate() {
+            if self.is_interrupted || self.interrupt.is_raised() {
+                self.is_interrupted = true;
+                outcomes[index] =
+                    StepOutcome::NotRun("the study was interrupted before it".to_owned());
+                continue;
+            }
+            self.observer.experiment_starts(number + 1, count, id);
+            // A study of shares alone has all of the time.
+            let time = if others == 0 { self.settings.max_time / count as u32 } else { each };
+            let measured =
+                self.interrupt.again().map_err(|error| error.to_string()).and_then(|interrupt| {
+                    let time = shares.time().min(time);
+                    shares.measured(&cpus, interrupt, time).map_err(|error| error.to_string())
+                });
+            outcomes[index] = match measured {
+                Ok(all) => StepOutcome::Shares(all),
+                Err(reason) => StepOutcome::NotRun(reason),
+            };
+        }
+    }
+
     fn experiment(&mut self, rerun: &Rerun, step: &StudyStep, share: Duration) -> StepOutcome {
         if self.is_interrupted || self.interrupt.is_raised() {
             self.is_interrupted = true;

@@ -15,6 +15,7 @@ use crate::modelled::Model;
 use crate::prediction::{Prediction, SimulatedCycles};
 use crate::quantity::Quantity;
 use crate::range::Range;
+use crate::shares::Shares;
 
 /// A published experiment as data.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +89,8 @@ pub struct Experiment {
     pub summary: String,
     /// How to run it again, or why corun does not.
     pub rerun: Result<Rerun, String>,
+    /// The jobs whose shares of CPUs are its figures, if it is of that kind.
+    pub shares: Option<Shares>,
 }
 
 /// How to measure an experiment again.
@@ -137,6 +140,8 @@ pub struct Figure {
     pub experiment: Option<usize>,
     /// What it says.
     pub metric: Metric,
+    /// Of shares: which of the jobs, from 0 for the one with the largest.
+    pub rank: Option<usize>,
     /// The arm it is said of.
     pub arm: Option<StudyArm>,
     /// The arm it is compared with.
@@ -233,8 +238,23 @@ impl Study {
     pub fn predicted(&self, cycles: &SimulatedCycles) -> BTreeMap<String, Estimate> {
         let mut all = self.model.as_ref().map(|it| it.estimates(self)).unwrap_or_default();
         all.extend(self.prediction.iter().flat_map(|it| it.estimates(self, cycles)));
+        all.extend(self.modelled_shares());
         let bases = self.prediction.iter().flat_map(Prediction::bases);
         add_following(self, bases, &mut all);
+        all
+    }
+
+    /// The modelled shares of jobs, by figure.
+    fn modelled_shares(&self) -> BTreeMap<String, Estimate> {
+        let mut all = BTreeMap::new();
+        for (index, experiment) in self.experiments.iter().enumerate() {
+            let modelled = experiment.shares.as_ref().map(Shares::modelled).unwrap_or_default();
+            let figures = self.figures.iter().filter(|figure| figure.experiment == Some(index));
+            all.extend(
+                figures
+                    .filter_map(|figure| Some((figure.id.clone(), *modelled.get(figure.rank?)?))),
+            );
+        }
         all
     }
 

@@ -86,7 +86,14 @@ fn experiment(experiment: &Experiment, plan: &Result<StudyStep, String>) -> Stud
         summary: experiment.summary.clone(),
         work: experiment.rerun.as_ref().ok().map(work),
         plan: plan.as_ref().ok().map(planned),
-        not_possible: plan.as_ref().err().filter(|_| experiment.shares.is_none()).cloned(),
+        // Shares have no plan, and are possible where they have CPUs.
+        not_possible: plan
+            .as_ref()
+            .err()
+            .filter(|reason| {
+                experiment.shares.is_none() || experiment.rerun.as_ref().err() != Some(*reason)
+            })
+            .cloned(),
     }
 }
 

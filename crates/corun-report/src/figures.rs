@@ -142,6 +142,12 @@ mod tests {
     }
 
     #[test]
+    fn small_rates_keep_their_digits() {
+        let shown = [0.0, 0.0031, 0.08, 0.12, 5.0, 1e-9].map(three_digits);
+        assert_eq!(shown, ["0.00", "0.0031", "0.080", "0.12", "5.00", "1.0e-9"]);
+    }
+
+    #[test]
     fn units_follow_the_size() {
         assert_eq!(seconds(62.46e-12), "62.5 ps");
         assert_eq!(seconds(1.829e-9), "1.83 ns");

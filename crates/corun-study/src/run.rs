@@ -20,6 +20,7 @@ use crate::counterpart::{StepOutcome, figures};
 use crate::plan::{Host, PlannedArm, Setting, StudyStep, plan};
 use crate::prediction::SimulatedCycles;
 use crate::selection::Selection;
+use crate::shares::MeasuredShares;
 use crate::sizes::{Sizes, least_time, weight};
 use crate::study::{Experiment, Rerun, Study};
 
@@ -127,6 +128,7 @@ pub fn run_study(
         failure: None,
         is_interrupted: false,
         held: None,
+        caveats: Vec::new(),
     };
     let not_run = |(index, plan): (usize, &Result<StudyStep, String>)| match plan {
         _ if !settings.selection.has_experiment(index) => NOT_ASKED_FOR.to_owned(),
@@ -145,11 +147,12 @@ pub fn run_study(
         outcomes[*index] = runner.experiment(rerun, step, share);
     }
     runner.release();
-    let StudyRunner { runs, failure, is_interrupted, .. } = runner;
+    let StudyRunner { runs, failure, is_interrupted, caveats: of_shares, .. } = runner;
     let mut figures = figures(study, &outcomes, &runs, &settings.cycles);
     let mut index = 0..;
     figures.retain(|_| index.next().is_some_and(|index| settings.selection.has_figure(index)));
-    let caveats = common_caveats(&runs).into_iter().chain(far_slower(&figures)).collect();
+    let caveats =
+        common_caveats(&runs).into_iter().chain(of_shares).chain(far_slower(&figures)).collect();
     let result = StudyResult {
         format: StudyResult::FORMAT.to_owned(),
         version: StudyResult::VERSION,
@@ -198,6 +201,8 @@ fn cut_short(experiments: &[Experiment], outcomes: &[StepOutcome], runs: &[Run])
 
 /// Why a row has no measured value that was left out of the run.
 const NOT_ASKED_FOR: &str = "it was not asked for (--only)";
+/// Other work may have this part of the CPUs' time without a remark.
+const OTHERS: f64 = 0.01;
 /// A rate below this part of the published one is doubted.
 const FAR_SLOWER: f64 = 0.02;
 
@@ -232,6 +237,17 @@ fn in_order<'a>(
     steps
 }
 
+/// Other work took time from jobs whose shares were measured.
+fn others_had(id: &str, share: f64) -> Option<Caveat> {
+    (share > OTHERS).then(|| {
+        let sentence = format!(
+            "{id}: other work had {} of the CPUs' time, which the jobs' shares lack.",
+            corun_stats::percent(share)
+        );
+        Caveat::new("shared-with-others", sentence)
+    })
+}
+
 /// Rates so far below the published ones that something else than the core must have decided them.
 fn far_slower(figures: &[StudyFigure]) -> Option<Caveat> {
     let is_slower = |it: &&StudyFigure| {
@@ -264,6 +280,8 @@ struct StudyRunner<'a> {
     is_interrupted: bool,
     /// The switch while experiments share a state of SMT, and the machine as it was before.
     held: Option<(SmtSwitch, InitialState)>,
+    /// What limits trust in shares.
+    caveats: Vec<Caveat>,
 }
 
 impl StudyRunner<'_> {
@@ -298,7 +316,10 @@ impl StudyRunner<'_> {
                     shares.measured(&cpus, interrupt, time).map_err(|error| error.to_string())
                 });
             outcomes[index] = match measured {
-                Ok(all) => StepOutcome::Shares(all),
+                Ok(MeasuredShares { shares, others }) => {
+                    self.caveats.extend(others_had(id, others));
+                    StepOutcome::Shares(shares)
+                }
                 Err(reason) => StepOutcome::NotRun(reason),
             };
         }

@@ -66,7 +66,7 @@ impl Shares {
         (SETTLED + self.over + AROUND) * ROUNDS
     }
 
-    /// The measured share of each job in percent, largest first.
+    /// The measured share of each job in percent, largest first, and what others had.
     ///
     /// # Errors
     /// If the time does not suffice for one load, or the load cannot be run.
@@ -75,7 +75,7 @@ impl Shares {
         cpus: &CpuSet,
         interrupt: Interrupt,
         time: Duration,
-    ) -> Result<Vec<Estimate>, SharesError> {
+    ) -> Result<MeasuredShares, SharesError> {
         let round = SETTLED + self.over + AROUND;
         let rounds = (time.as_secs_f64() / round.as_secs_f64()).floor().min(ROUNDS.into()) as u32;
         if rounds == 0 {
@@ -92,7 +92,8 @@ impl Shares {
             let share = |seconds: f64| seconds / self.over.as_secs_f64() * 100.0;
             all.push(ranked(seen.tasks.iter().map(|task| share(task.settled_s())).collect()));
         }
-        Ok(self.by_rank(&all, |values| [values[0], values[values.len() - 1]]))
+        let shares = self.by_rank(&all, |values| [values[0], values[values.len() - 1]]);
+        Ok(MeasuredShares { shares, others: native.others_share() })
     }
 
     /// The modelled share of each job in percent, largest first.
@@ -145,6 +146,14 @@ impl Shares {
         };
         (0..self.jobs as usize).map(of_rank).collect()
     }
+}
+
+/// Shares as they were measured.
+pub(crate) struct MeasuredShares {
+    /// In percent, largest first.
+    pub shares: Vec<Estimate>,
+    /// The part of the CPUs' time that other work had.
+    pub others: f64,
 }
 
 /// Why shares were not measured.

@@ -6,6 +6,7 @@ use corun_record::{
 use corun_stats::percent;
 
 use crate::figures::{self, ratio, three_digits};
+use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::NO_BREAK;
 
@@ -187,10 +188,10 @@ pub(super) fn errors(errors: &[ColumnError]) -> Vec<String> {
             StudyColumn::Measured => "Measured here",
         };
         format!(
-            "{column}: {} off the published value on average, {} in the median, over {} figures.",
+            "{column}: {} off the published value on average, {} in the median, over {}.",
             percent(it.mean),
             percent(it.median),
-            it.figures
+            plural(it.figures, "figure")
         )
     };
     errors.iter().map(sentence).collect()

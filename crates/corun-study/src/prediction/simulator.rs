@@ -38,7 +38,7 @@ const WARM_UP: u64 = 80_000;
 /// What a loop executes at least, so that windows lie apart and what is around it does not count.
 const LOOP: u64 = 4 * WINDOWS as u64 * WINDOW;
 /// Operations of a worker in the shorter run of threads that share memory.
-const SHARED_OPERATIONS: u64 = 4_000;
+const SHARED_OPERATIONS: u64 = 16_000;
 /// Offsets at which siblings meet.
 const PHASES: usize = 4;
 const MOST_OPERATIONS: u64 = 1 << 40;

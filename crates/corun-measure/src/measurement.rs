@@ -168,7 +168,10 @@ impl<'a> Measurement<'a> {
     /// Finds how many operations take the time wanted, where that can be chosen.
     fn calibrate(&mut self) -> Result<(), ExecutionError> {
         if let (Some(sample_time), Some(arm)) = (self.sample_time, self.calibrated_on().cloned()) {
-            calibrate(&mut self.executor, &arm, sample_time.as_secs_f64(), self.least_operations)?;
+            // The experiment itself needs most of the time.
+            let deadline = self.limit / 4;
+            let (seconds, least) = (sample_time.as_secs_f64(), self.least_operations);
+            calibrate(&mut self.executor, &arm, seconds, least, deadline)?;
         }
         Ok(())
     }

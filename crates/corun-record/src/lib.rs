@@ -91,7 +91,10 @@ pub use scheduling::{
 };
 pub use simulation::{MemoryRequests, SimulatedCore, Simulation, TimingRows};
 pub use smt_state::{SmtState, UnknownSmtState};
-pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};
+pub use study::{
+    ColumnError, CpuTime, FindingKind, ModelRole, Published, StudyColumn, StudyFigure,
+    StudyFinding, StudyResult,
+};
 pub use study_catalogue::{
     DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
     StudyDescription, StudyExperiment, StudyList,

@@ -41,6 +41,9 @@ pub struct StudyResult {
     pub caveats: Vec<Caveat>,
     /// Every figure of the study, in its order.
     pub figures: Vec<StudyFigure>,
+    /// How far each column lies from what was published.
+    #[serde(default)]
+    pub errors: Vec<ColumnError>,
     /// What the publication concludes and its figures do not support, or not by that name.
     pub findings: Vec<StudyFinding>,
     /// What was cut short, and how, a sentence each.
@@ -68,17 +71,55 @@ pub struct StudyFigure {
     pub published: Option<Published>,
     /// What this machine measured: for a time, that of the published work.
     pub measured: Option<Estimate>,
+    /// CPU time of all workers within the measured time, where the figure is a time.
+    #[serde(default)]
+    pub measured_cpu: Option<CpuTime>,
     /// Measured over published.
     pub ratio: Option<Estimate>,
-    /// What the simulator predicts for the published machine.
+    /// What the simulated core, or the model of the scheduler, predicts for the published machine.
     pub predicted: Option<Estimate>,
     /// What the published figure is to the model that predicts it.
     #[serde(default)]
     pub model_role: Option<ModelRole>,
+    /// Why there is no predicted value, where the study says.
+    #[serde(default)]
+    pub not_predicted: Option<String>,
     /// Why there is no measured value.
     pub not_possible: Option<String>,
     /// The run that it was measured in, as an index.
     pub run: Option<u32>,
+}
+
+/// CPU time, in the unit of its figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTime {
+    /// In user mode.
+    pub user: f64,
+    /// In the kernel.
+    pub system: f64,
+}
+
+/// How far a column of a study lies from the published figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ColumnError {
+    /// The column.
+    pub column: StudyColumn,
+    /// How many figures have both a published value and one in the column that nothing was fitted to.
+    pub figures: usize,
+    /// The mean of |value / published - 1| over them.
+    pub mean: f64,
+    /// Its median.
+    pub median: f64,
+}
+
+/// A column beside the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StudyColumn {
+    /// What is predicted for the published machine.
+    Predicted,
+    /// What was measured here.
+    Measured,
 }
 
 /// What a published figure is to the model that predicts it.

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::observation::Estimate;
 use crate::observation::Metric;
 use crate::record::Body;
-use crate::study::{Published, StudyFinding};
+use crate::study::{ColumnError, ModelRole, Published, StudyFinding};
 
 /// What `corun study list` shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +52,9 @@ pub struct StudyDescription {
     pub experiments: Vec<StudyExperiment>,
     /// What was published.
     pub figures: Vec<DescribedFigure>,
+    /// How far the predicted figures lie from the published ones.
+    #[serde(default)]
+    pub errors: Vec<ColumnError>,
     /// What the publication concludes and its figures do not support, or not by that name.
     pub findings: Vec<StudyFinding>,
 }
@@ -140,6 +144,15 @@ pub struct DescribedFigure {
     pub decimals: u32,
     /// What was published, or follows from published figures; absent where nothing was.
     pub published: Option<Published>,
+    /// What the simulated core, or the model of the scheduler, predicts for the published machine.
+    #[serde(default)]
+    pub predicted: Option<Estimate>,
+    /// What the published figure is to the model that predicts it.
+    #[serde(default)]
+    pub model_role: Option<ModelRole>,
+    /// Why there is no predicted value, where the study says.
+    #[serde(default)]
+    pub not_predicted: Option<String>,
     /// What a reader should know.
     pub notes: Option<String>,
 }

@@ -100,6 +100,11 @@ pub(crate) fn three_digits(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
+        // A small figure keeps two digits that say something.
+        size if size > 0.0 && size < 0.0995 => {
+            let decimals = (1.0 - size.log10().floor()) as usize;
+            if decimals > 6 { format!("{value:.1e}") } else { format!("{value:.decimals$}") }
+        }
         _ => format!("{value:.2}"),
     }
 }
@@ -134,6 +139,12 @@ mod tests {
     #[test]
     fn thousands_are_set_apart() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn small_rates_keep_their_digits() {
+        let shown = [0.0, 0.0031, 0.08, 0.12, 5.0, 1e-9].map(three_digits);
+        assert_eq!(shown, ["0.00", "0.0031", "0.080", "0.12", "5.00", "1.0e-9"]);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use corun_measure::analysis::on_ratio_scale;
 use corun_measure::comparison::Comparison;
 use corun_measure::series::Series;
-use corun_record::{Arm, Estimate, Metric, Mode, Run, StudyFigure};
+use corun_record::{Arm, CpuTime, Estimate, Evidence, Metric, Mode, Run, StudyFigure};
 
 use crate::arm::StudyArm;
 use crate::computation::geometric_mean;
 use crate::plan::{PlannedArm, UNKNOWN_WORK};
+use crate::prediction::SimulatedCycles;
 use crate::quantity::Quantity;
 use crate::study::{Figure, Rerun, Study, Value};
 
@@ -21,6 +22,8 @@ pub(crate) enum StepOutcome {
         /// Its arms.
         arms: Vec<PlannedArm>,
     },
+    /// Shares of jobs were measured, largest first.
+    Shares(Vec<Estimate>),
     /// It was not, for this reason.
     NotRun(String),
 }
@@ -29,9 +32,14 @@ pub(crate) enum StepOutcome {
 type Measured = Result<(Estimate, Option<usize>), String>;
 
 /// Every figure of the study with its counterpart.
-pub(crate) fn figures(study: &Study, outcomes: &[StepOutcome], runs: &[Run]) -> Vec<StudyFigure> {
+pub(crate) fn figures(
+    study: &Study,
+    outcomes: &[StepOutcome],
+    runs: &[Run],
+    cycles: &SimulatedCycles,
+) -> Vec<StudyFigure> {
     let counterparts = Counterparts { study, outcomes, runs };
-    let predicted = study.model.as_ref().map(|model| model.estimates(study)).unwrap_or_default();
+    let predicted = study.predicted(cycles);
     let figure = |figure: &Figure| {
         let published = study.published(figure);
         let measured = counterparts.of(figure);
@@ -47,11 +55,9 @@ pub(crate) fn figures(study: &Study, outcomes: &[StepOutcome], runs: &[Run]) -> 
             ratio: estimate.zip(published.as_ref()).map(|(it, by)| it.scaled(1.0 / by.value)),
             published,
             predicted: predicted.get(&figure.id).copied(),
-            model_role: study
-                .model
-                .as_ref()
-                .filter(|_| predicted.contains_key(&figure.id))
-                .map(|model| model.role(figure)),
+            model_role: predicted.contains_key(&figure.id).then(|| study.role(figure)),
+            not_predicted: study.not_predicted(figure),
+            measured_cpu: counterparts.cpu_time(figure, estimate),
             run: measured.as_ref().ok().and_then(|(_, run)| run.map(|run| run as u32)),
             not_possible: measured.err(),
         }
@@ -71,6 +77,19 @@ impl Counterparts<'_> {
             let parts = figure.geometric_mean_of.iter().map(|id| self.named(id));
             return Ok((mean_of(&parts.collect::<Result<Vec<_>, _>>()?), None));
         }
+        if let Some(ratio) = &figure.measured_as {
+            let [of, over] = [self.named(&ratio.of)?, self.named(&ratio.over)?];
+            return Ok((apart(&of, &over).scaled(ratio.factor), None));
+        }
+        if let (Some(rank), Some(index)) = (figure.rank, figure.experiment) {
+            return match &self.outcomes[index] {
+                StepOutcome::Shares(all) => {
+                    all.get(rank).map(|it| (*it, None)).ok_or_else(|| "it did not run".to_owned())
+                }
+                StepOutcome::NotRun(reason) => Err(reason.clone()),
+                StepOutcome::Ran { .. } => Err("its jobs were not counted".to_owned()),
+            };
+        }
         match (figure.experiment, &figure.value) {
             (Some(index), _) => self.within(figure, index),
             (None, Value::Computed(ratio)) => {
@@ -79,6 +98,26 @@ impl Counterparts<'_> {
             }
             (None, _) => Err("no experiment of the study measures it".to_owned()),
         }
+    }
+
+    /// CPU time of all workers within a measured time.
+    fn cpu_time(&self, figure: &Figure, measured: Option<Estimate>) -> Option<CpuTime> {
+        let (StepOutcome::Ran { run, arms }, Quantity::Time(..), Some(measured)) =
+            (&self.outcomes[figure.experiment?], &figure.quantity, measured)
+        else {
+            return None;
+        };
+        let run = &self.runs[*run];
+        let arm = found(run, arms, figure.arm).ok()?;
+        let twins = run.arms.iter().filter(|it| it.twin_of.as_ref() == Some(&arm.id));
+        let ids: Vec<&String> = twins.map(|it| &it.id).chain([&arm.id]).collect();
+        let samples = || run.samples.iter().filter(|sample| ids.contains(&&sample.arm));
+        let elapsed: f64 = samples().map(|it| it.makespan_s).sum();
+        let part = |of: fn(&Evidence) -> f64| {
+            samples().map(|it| of(&it.evidence)).sum::<f64>() / elapsed * measured.value
+        };
+        let time = CpuTime { user: part(|it| it.user_s), system: part(|it| it.system_s) };
+        (time.user + time.system).is_finite().then_some(time)
     }
 
     fn named(&self, id: &str) -> Result<Estimate, String> {
@@ -95,6 +134,7 @@ impl Counterparts<'_> {
         let (run, arms) = match &self.outcomes[index] {
             StepOutcome::Ran { run, arms } => (*run, arms),
             StepOutcome::NotRun(reason) => return Err(reason.clone()),
+            StepOutcome::Shares(_) => return Err(UNKNOWN_WORK.to_owned()),
         };
         let seen = &self.runs[run];
         if seen.is_without_interval() {
@@ -142,12 +182,7 @@ fn time(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
 
 /// Work in a second, counted as the published table counts it.
 fn rate(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
-    let row = corun_workload::find(&rerun.workload).ok().and_then(|it| it.descriptor().row);
-    let factor = row.map_or(1.0, |row| match row.figure {
-        corun_workload::Figure::Rate { per, .. } => row.credit / per,
-        corun_workload::Figure::Microseconds => 1.0,
-    });
-    Ok(throughput(run, arm)?.scaled(factor))
+    Ok(throughput(run, arm)?.scaled(rerun.credit()))
 }
 
 /// A metric between two arms of one run, block by block.

@@ -1,11 +1,15 @@
 //! A study as the documents of `corun study list` and `show`.
 
+use std::collections::BTreeMap;
+
 use corun_record::{
-    DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
-    SmtState, StudyDescription, StudyExperiment,
+    DescribedFigure, Estimate, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork,
+    ListedStudy, SmtState, StudyDescription, StudyExperiment,
 };
 
+use crate::column_error::of_predicted;
 use crate::plan::{PlannedArm, Setting, StudyStep};
+use crate::prediction::SimulatedCycles;
 use crate::study::{Experiment, Figure, Rerun, Study};
 
 impl Study {
@@ -21,7 +25,15 @@ impl Study {
     }
 
     /// The study in full; `plans` says for each experiment how it would run here, or why not.
-    pub fn description(&self, plans: &[Result<StudyStep, String>]) -> StudyDescription {
+    /// `cycles` are what its programs take on the core of the publication.
+    pub fn description(
+        &self,
+        plans: &[Result<StudyStep, String>],
+        cycles: &SimulatedCycles,
+    ) -> StudyDescription {
+        let predicted = self.predicted(cycles);
+        let figures: Vec<_> =
+            self.figures.iter().map(|it| self.described(it, &predicted)).collect();
         let experiments = self.experiments.iter().zip(plans);
         StudyDescription {
             name: self.name.clone(),
@@ -31,12 +43,18 @@ impl Study {
             notes: self.machine.notes.iter().chain(&self.notes).cloned().collect(),
             max_time_s: self.max_time.as_secs_f64(),
             experiments: experiments.map(|(it, plan)| experiment(it, plan)).collect(),
-            figures: self.figures.iter().map(|it| self.described(it)).collect(),
+            errors: of_predicted(&figures).into_iter().collect(),
+            figures,
             findings: self.recorded_findings(),
         }
     }
 
-    fn described(&self, figure: &Figure) -> DescribedFigure {
+    fn described(
+        &self,
+        figure: &Figure,
+        predicted: &BTreeMap<String, Estimate>,
+    ) -> DescribedFigure {
+        let predicted = predicted.get(&figure.id).copied();
         let [arm, against] = [figure.arm, figure.against].map(|arm| arm.map(|arm| arm.to_string()));
         DescribedFigure {
             id: figure.id.clone(),
@@ -47,6 +65,9 @@ impl Study {
             unit: figure.quantity.unit().to_owned(),
             decimals: figure.decimals,
             published: self.published(figure),
+            predicted,
+            model_role: predicted.map(|_| self.role(figure)),
+            not_predicted: self.not_predicted(figure),
             notes: figure.notes.clone(),
         }
     }
@@ -65,7 +86,14 @@ fn experiment(experiment: &Experiment, plan: &Result<StudyStep, String>) -> Stud
         summary: experiment.summary.clone(),
         work: experiment.rerun.as_ref().ok().map(work),
         plan: plan.as_ref().ok().map(planned),
-        not_possible: plan.as_ref().err().cloned(),
+        // Shares have no plan, and are possible where they have CPUs.
+        not_possible: plan
+            .as_ref()
+            .err()
+            .filter(|reason| {
+                experiment.shares.is_none() || experiment.rerun.as_ref().err() != Some(*reason)
+            })
+            .cloned(),
     }
 }
 

@@ -15,6 +15,16 @@ pub enum StudyError {
         /// The names there are, the nearest first.
         known: Vec<&'static str>,
     },
+    /// The study has no such row.
+    #[error("the study {study} has no figure and no experiment `{found}`; near it are: {}", known.join(", "))]
+    UnknownRow {
+        /// The study.
+        study: String,
+        /// The name asked for.
+        found: String,
+        /// Names that it has, the nearest first.
+        known: Vec<String>,
+    },
     /// The file cannot be read.
     #[error("could not read the study {}: {source}", corun_record::shown(path))]
     Unreadable {
@@ -50,6 +60,9 @@ impl Actionable for StudyError {
                 }
                 _ => "Give one of these names, or the path of a study file (.toml).".to_owned(),
             },
+            Self::UnknownRow { study, .. } => {
+                format!("`corun study show {study}` lists its figures and experiments.")
+            }
             Self::Unreadable { .. } => "Name a file that can be read.".to_owned(),
             Self::ValidationError { .. } => {
                 "Correct the file; docs/studies.md says what each field means.".to_owned()

@@ -12,6 +12,7 @@ use crate::arm::StudyArm;
 use crate::computation::RatioOf;
 use crate::confinement::Fraction;
 use crate::modelled::FileModel;
+use crate::prediction::FilePrediction;
 use crate::study::{Citation, Finding, PublishedMachine, SmtNeed};
 
 /// The `format` of a study file.
@@ -41,6 +42,9 @@ pub(crate) struct File {
     #[serde(default)]
     pub finding: Vec<Spanned<Finding>>,
     pub model: Option<Spanned<FileModel>>,
+    pub prediction: Option<Spanned<FilePrediction>>,
+    #[serde(default)]
+    pub shares: Vec<Spanned<FileShares>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,6 +81,8 @@ pub(crate) struct FileFigure {
     pub range: Option<[Spanned<f64>; 2]>,
     pub workers_s: Option<Vec<Spanned<f64>>>,
     pub ratio: Option<RatioOf>,
+    /// Other figures whose measured values make the counterpart of `ratio`.
+    pub measured_as: Option<RatioOf>,
     /// Whether there is a published value at all, or only a measured one.
     #[serde(default = "yes")]
     pub published: bool,
@@ -90,6 +96,24 @@ pub(crate) struct FileFigure {
     pub user_s: Vec<f64>,
     #[serde(default)]
     pub system_s: Vec<f64>,
+    pub notes: Option<String>,
+}
+
+/// Jobs on some CPUs, as `top` lists them: a figure for each, largest share first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileShares {
+    pub id: String,
+    pub summary: String,
+    pub jobs: u32,
+    pub cpus: u32,
+    #[serde(deserialize_with = "time")]
+    pub over: Duration,
+    pub topology: String,
+    pub policy: String,
+    /// The published shares of a CPU, largest first; left out where none were.
+    pub percent: Option<Vec<Spanned<f64>>>,
+    pub precision: Option<f64>,
     pub notes: Option<String>,
 }
 
@@ -157,5 +181,25 @@ pub(crate) struct Row {
     pub name: Option<String>,
     pub unit: Option<String>,
     pub values: Vec<Spanned<f64>>,
-    pub notes: Option<String>,
+    pub notes: Option<RowNotes>,
+}
+
+/// What a reader should know of a row, or of single columns of it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum RowNotes {
+    /// Of every figure.
+    All(String),
+    /// Of the figures in these columns.
+    Columns(BTreeMap<String, String>),
+}
+
+impl RowNotes {
+    /// The notes on the figure in a column.
+    pub(crate) fn of(&self, column: &str) -> Option<&String> {
+        match self {
+            Self::All(notes) => Some(notes),
+            Self::Columns(columns) => columns.get(column),
+        }
+    }
 }

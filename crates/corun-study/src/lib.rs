@@ -6,20 +6,25 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod arm;
+mod column_error;
 mod computation;
 mod confinement;
 mod counterpart;
 mod document;
 mod error;
 mod file;
+mod following;
 mod library;
 mod modelled;
 mod plain_text;
 mod plan;
+mod prediction;
 mod quantity;
 mod range;
 mod roles;
 mod run;
+mod selection;
+mod shares;
 mod sizes;
 mod study;
 mod table;
@@ -33,9 +38,14 @@ pub use error::StudyError;
 pub use library::{all, find, names};
 pub use modelled::Model;
 pub use plan::{Host, PlannedArm, Setting, StudyStep};
+pub use prediction::{
+    CoreEngine, Cycles, Prediction, Seats, SimulatedCycles, SimulatedProgram, Simulator, Work,
+};
 pub use quantity::Quantity;
 pub use range::Range;
 pub use run::{RunError, Settings, StudyObserver, StudyOutcome, run_study};
+pub use selection::Selection;
+pub use shares::Shares;
 pub use study::{
     Citation, Experiment, Figure, Finding, PublishedMachine, Rerun, SmtNeed, Study, Value,
 };

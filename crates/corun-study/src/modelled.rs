@@ -10,7 +10,7 @@ use corun_sched::policy::PolicyEntry;
 use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology, load, schedule};
 use serde::Deserialize;
 
-use crate::computation::geometric_mean;
+use crate::following::add_following;
 use crate::quantity::Quantity;
 use crate::study::{Figure, Study, Value};
 
@@ -85,7 +85,7 @@ struct FileFigure {
 }
 
 /// What stands for the row of a table.
-const ROW: &str = "{row}";
+pub(crate) const ROW: &str = "{row}";
 /// The level of the interval that runs with different seeds are given.
 const LEVEL: f64 = 0.9;
 
@@ -156,7 +156,7 @@ impl FileFigure {
 }
 
 /// The row for which a pattern is this id.
-fn row<'a>(pattern: &str, id: &'a str) -> Option<&'a str> {
+pub(crate) fn row<'a>(pattern: &str, id: &'a str) -> Option<&'a str> {
     match pattern.split_once(ROW) {
         None => (pattern == id).then_some(""),
         Some((before, after)) => id.strip_prefix(before)?.strip_suffix(after),
@@ -191,18 +191,7 @@ impl Model {
                 estimates.extend(self.estimate(modelled, figure).map(|it| (figure.id.clone(), it)));
             }
         }
-        let mut following = BTreeMap::new();
-        for figure in study.figures.iter().filter(|it| !estimates.contains_key(&it.id)) {
-            let estimate = match &figure.value {
-                Value::Computed(ratio) => {
-                    let both = estimates.get(&ratio.of).zip(estimates.get(&ratio.over));
-                    both.map(|(of, over)| apart(of, over).scaled(ratio.factor))
-                }
-                _ => together(&figure.geometric_mean_of, &estimates),
-            };
-            following.extend(estimate.map(|it| (figure.id.clone(), it)));
-        }
-        estimates.extend(following);
+        add_following(study, std::iter::empty(), &mut estimates);
         estimates
     }
 
@@ -241,25 +230,4 @@ impl Model {
         let outcome = schedule(policy, load, &settings, &mut ()).ok()?;
         outcome.is_finished.then_some(outcome.makespan as f64 * 1e-9)
     }
-}
-
-fn apart(of: &Estimate, over: &Estimate) -> Estimate {
-    Estimate {
-        value: of.value / over.value,
-        low: of.low / over.high,
-        high: of.high / over.low,
-        ..*of
-    }
-}
-
-fn together(members: &[String], estimates: &BTreeMap<String, Estimate>) -> Option<Estimate> {
-    let members: Option<Vec<&Estimate>> = members.iter().map(|id| estimates.get(id)).collect();
-    let members = members.filter(|members| !members.is_empty())?;
-    let mean = |of: fn(&Estimate) -> f64| geometric_mean(members.iter().map(|it| of(it)));
-    Some(Estimate {
-        value: mean(|it| it.value),
-        low: mean(|it| it.low),
-        high: mean(|it| it.high),
-        ..*members[0]
-    })
 }

@@ -69,6 +69,9 @@ impl Study {
     /// How each experiment would run on a machine, or why nothing of it is possible there.
     pub fn plans(&self, host: &Host) -> Vec<Result<StudyStep, String>> {
         let plan_of = |(index, experiment): (usize, &Experiment)| {
+            if let Some(shares) = &experiment.shares {
+                shares.places(host.machine)?;
+            }
             let rerun = experiment.rerun.as_ref().map_err(Clone::clone)?;
             let step = plan(rerun, host)?;
             self.is_worth_running(index, rerun, &step).map(|()| step)

@@ -13,6 +13,8 @@ pub enum Quantity {
     Ratio,
     /// A ratio, published as the percentage by which it exceeds one.
     Percent,
+    /// A share of a CPU, in percent.
+    Share,
 }
 
 const TIMES: [(&str, f64); 4] = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
@@ -52,6 +54,7 @@ impl Quantity {
             Self::Time(name, _) => name,
             Self::Rate(unit) => unit,
             Self::Ratio | Self::Percent => "1",
+            Self::Share => "%",
         }
     }
 

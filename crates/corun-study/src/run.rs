@@ -10,13 +10,18 @@ use corun_measure::execution::{ExecutionError, Interrupt};
 use corun_measure::experiment::Observer;
 use corun_measure::{InitialState, MeasureError, Measurement};
 use corun_record::{
-    Actionable, Document, EndReason, Ending, Exit, Run, SmtState, StudyResult, common_caveats,
+    Actionable, Caveat, Document, EndReason, Ending, Exit, Metric, Run, SmtState, StudyFigure,
+    StudyResult, common_caveats,
 };
 
+use crate::column_error::errors;
 use crate::confinement::{Confinement, confined};
 use crate::counterpart::{StepOutcome, figures};
 use crate::plan::{Host, PlannedArm, Setting, StudyStep, plan};
-use crate::sizes::{Sizes, weight};
+use crate::prediction::SimulatedCycles;
+use crate::selection::Selection;
+use crate::shares::MeasuredShares;
+use crate::sizes::{Sizes, least_time, weight};
 use crate::study::{Experiment, Rerun, Study};
 
 /// How a study is run.
@@ -24,6 +29,10 @@ use crate::study::{Experiment, Rerun, Study};
 pub struct Settings {
     /// How long it may take.
     pub max_time: Duration,
+    /// The rows that are wanted.
+    pub selection: Selection,
+    /// What programs take on the core of the publication.
+    pub cycles: SimulatedCycles,
     /// How SMT is switched; `None`: it is left alone.
     pub switch: Option<SwitchOptions>,
     /// The seed of every random order; by default a fresh one for each experiment.
@@ -118,26 +127,32 @@ pub fn run_study(
         runs: Vec::new(),
         failure: None,
         is_interrupted: false,
+        held: None,
+        caveats: Vec::new(),
     };
-    let count = plans.iter().flatten().count();
-    let mut number = 0;
-    let mut outcomes = Vec::new();
-    for (index, experiment) in study.experiments.iter().enumerate() {
-        let (step, rerun) = match (&plans[index], &experiment.rerun) {
-            (Ok(step), Ok(rerun)) => (step, rerun),
-            (Err(reason), _) | (_, Err(reason)) => {
-                outcomes.push(StepOutcome::NotRun(reason.clone()));
-                continue;
-            }
-        };
-        let left: u32 = plans[index..].iter().flatten().map(weight).sum();
+    let not_run = |(index, plan): (usize, &Result<StudyStep, String>)| match plan {
+        _ if !settings.selection.has_experiment(index) => NOT_ASKED_FOR.to_owned(),
+        Err(reason) => reason.clone(),
+        Ok(_) => String::new(),
+    };
+    let mut outcomes: Vec<StepOutcome> =
+        plans.iter().enumerate().map(not_run).map(StepOutcome::NotRun).collect();
+    let steps = in_order(study, &plans, &settings.selection);
+    runner.shares(study, steps.len(), &mut outcomes);
+    for (place, Step { index, rerun, step }) in steps.iter().enumerate() {
+        let left: u32 = steps[place..].iter().map(|it| weight(it.step)).sum();
         let remaining = settings.max_time.saturating_sub(begin.elapsed());
         let share = remaining.mul_f64(f64::from(weight(step)) / f64::from(left));
-        number += 1;
-        runner.observer.experiment_starts(number, count, &experiment.id);
-        outcomes.push(runner.experiment(rerun, step, share));
+        runner.observer.experiment_starts(place + 1, steps.len(), &study.experiments[*index].id);
+        outcomes[*index] = runner.experiment(rerun, step, share);
     }
-    let StudyRunner { runs, failure, is_interrupted, .. } = runner;
+    runner.release();
+    let StudyRunner { runs, failure, is_interrupted, caveats: of_shares, .. } = runner;
+    let mut figures = figures(study, &outcomes, &runs, &settings.cycles);
+    let mut index = 0..;
+    figures.retain(|_| index.next().is_some_and(|index| settings.selection.has_figure(index)));
+    let caveats =
+        common_caveats(&runs).into_iter().chain(of_shares).chain(far_slower(&figures)).collect();
     let result = StudyResult {
         format: StudyResult::FORMAT.to_owned(),
         version: StudyResult::VERSION,
@@ -151,9 +166,10 @@ pub fn run_study(
         max_time_s: settings.max_time.as_secs_f64(),
         ending: Ending::of(is_interrupted),
         machine: runs.first().map(|run| run.machine.clone()),
-        caveats: common_caveats(&runs),
-        figures: figures(study, &outcomes, &runs),
-        findings: study.recorded_findings(),
+        caveats,
+        errors: errors(&figures),
+        figures,
+        findings: if settings.selection.is_all() { study.recorded_findings() } else { Vec::new() },
         cut_short: cut_short(&study.experiments, &outcomes, &runs),
         runs,
     };
@@ -178,9 +194,79 @@ fn cut_short(experiments: &[Experiment], outcomes: &[StepOutcome], runs: &[Run])
                 !matches!(ending.reason, EndReason::BlocksDone | EndReason::TargetReached);
             is_short.then(|| format!("{}: {}", experiment.id, ending.sentence))
         }
-        StepOutcome::NotRun(_) => None,
+        StepOutcome::NotRun(_) | StepOutcome::Shares(_) => None,
     };
     experiments.iter().zip(outcomes).filter_map(sentence).collect()
+}
+
+/// Why a row has no measured value that was left out of the run.
+const NOT_ASKED_FOR: &str = "it was not asked for (--only)";
+/// Other work may have this part of the CPUs' time without a remark.
+const OTHERS: f64 = 0.01;
+/// A rate below this part of the published one is doubted.
+const FAR_SLOWER: f64 = 0.02;
+
+/// An experiment that is run.
+struct Step<'a> {
+    index: usize,
+    rerun: &'a Rerun,
+    step: &'a StudyStep,
+}
+
+/// The experiments that can be run and are wanted: first those that leave SMT as it is, then those that want one
+/// state, each state once, then those that switch in cycles.
+fn in_order<'a>(
+    study: &'a Study,
+    plans: &'a [Result<StudyStep, String>],
+    selection: &Selection,
+) -> Vec<Step<'a>> {
+    let steps = study.experiments.iter().zip(plans).enumerate();
+    let mut steps: Vec<Step<'a>> = steps
+        .filter(|(index, _)| selection.has_experiment(*index))
+        .filter_map(|(index, (experiment, plan))| {
+            let (Ok(rerun), Ok(step)) = (&experiment.rerun, plan) else { return None };
+            Some(Step { index, rerun, step })
+        })
+        .collect();
+    steps.sort_by_key(|it| match it.step.setting {
+        Setting::AsFound => 0,
+        Setting::Whole(SmtState::On) => 1,
+        Setting::Whole(SmtState::Off) => 2,
+        Setting::Cycles => 3,
+    });
+    steps
+}
+
+/// Other work took time from jobs whose shares were measured.
+fn others_had(id: &str, share: f64) -> Option<Caveat> {
+    (share > OTHERS).then(|| {
+        let sentence = format!(
+            "{id}: other work had {} of the CPUs' time, which the jobs' shares lack.",
+            corun_stats::percent(share)
+        );
+        Caveat::new("shared-with-others", sentence)
+    })
+}
+
+/// Rates so far below the published ones that something else than the core must have decided them.
+fn far_slower(figures: &[StudyFigure]) -> Option<Caveat> {
+    let is_slower = |it: &&StudyFigure| {
+        let ratio = it.ratio.filter(|_| it.metric == Metric::Throughput);
+        ratio.is_some_and(|ratio| ratio.value < FAR_SLOWER)
+    };
+    let ids: Vec<&str> = figures.iter().filter(is_slower).map(|it| it.id.as_str()).collect();
+    let (first, more) = ids.split_first()?;
+    let others = match more.len() {
+        0 => String::new(),
+        1 => " and another rate".to_owned(),
+        count => format!(" and {count} other rates"),
+    };
+    let sentence = format!(
+        "{first}{others}: less than {} % of the published rate, which no newer core explains. Other work on this \
+         machine, its disk or its container may have held them up: measure them again with --only {first}.",
+        FAR_SLOWER * 100.0
+    );
+    Some(Caveat::new("far-slower", sentence))
 }
 
 struct StudyRunner<'a> {
@@ -192,9 +278,53 @@ struct StudyRunner<'a> {
     runs: Vec<Run>,
     failure: Option<RunError>,
     is_interrupted: bool,
+    /// The switch while experiments share a state of SMT, and the machine as it was before.
+    held: Option<(SmtSwitch, InitialState)>,
+    /// What limits trust in shares.
+    caveats: Vec<Caveat>,
 }
 
 impl StudyRunner<'_> {
+    /// Measures the shares of jobs, in that part of the time that their number has beside so many other experiments.
+    fn shares(&mut self, study: &Study, others: usize, outcomes: &mut [StepOutcome]) {
+        let wanted = study.experiments.iter().enumerate().filter_map(|(index, experiment)| {
+            let is_wanted = self.settings.selection.has_experiment(index);
+            Some((index, &experiment.id, experiment.shares.as_ref().filter(|_| is_wanted)?))
+        });
+        let mut possible = Vec::new();
+        for (index, id, shares) in wanted {
+            match shares.places(self.machine) {
+                Ok(cpus) => possible.push((index, id, shares, cpus)),
+                Err(reason) => outcomes[index] = StepOutcome::NotRun(reason),
+            }
+        }
+        let count = possible.len();
+        let each = self.settings.max_time / (count + others).max(1) as u32;
+        for (number, (index, id, shares, cpus)) in possible.into_iter().enumerate() {
+            if self.is_interrupted || self.interrupt.is_raised() {
+                self.is_interrupted = true;
+                outcomes[index] =
+                    StepOutcome::NotRun("the study was interrupted before it".to_owned());
+                continue;
+            }
+            self.observer.experiment_starts(number + 1, count, id);
+            // A study of shares alone has all of the time.
+            let time = if others == 0 { self.settings.max_time / count as u32 } else { each };
+            let measured =
+                self.interrupt.again().map_err(|error| error.to_string()).and_then(|interrupt| {
+                    let time = shares.time().min(time);
+                    shares.measured(&cpus, interrupt, time).map_err(|error| error.to_string())
+                });
+            outcomes[index] = match measured {
+                Ok(MeasuredShares { shares, others }) => {
+                    self.caveats.extend(others_had(id, others));
+                    StepOutcome::Shares(shares)
+                }
+                Err(reason) => StepOutcome::NotRun(reason),
+            };
+        }
+    }
+
     fn experiment(&mut self, rerun: &Rerun, step: &StudyStep, share: Duration) -> StepOutcome {
         if self.is_interrupted || self.interrupt.is_raised() {
             self.is_interrupted = true;
@@ -204,6 +334,15 @@ impl StudyRunner<'_> {
             return StepOutcome::NotRun(format!(
                 "the time allowed ({:?}) was used up before it; give more with --max-time",
                 self.settings.max_time
+            ));
+        }
+        let remaining = self.settings.max_time.saturating_sub(self.begin.elapsed());
+        let least = least_time(step, rerun.least_run);
+        if least > remaining {
+            return StepOutcome::NotRun(format!(
+                "it takes {:.0} s at least, and {:.1} s of the time allowed were left; give more with --max-time",
+                least.as_secs_f64().ceil(),
+                remaining.as_secs_f64()
             ));
         }
         match self.in_setting(rerun, step, share) {
@@ -247,13 +386,19 @@ impl StudyRunner<'_> {
         step: &StudyStep,
         share: Duration,
     ) -> Result<(Run, Vec<PlannedArm>), RunError> {
-        // Before corun itself switches SMT or keeps to a part of the machine.
-        let initial_state = InitialState::observe();
         let (Some(options), true) = (&self.settings.switch, step.setting != Setting::AsFound)
         else {
+            let initial_state = InitialState::observe();
             return self.measured(rerun, step, share, self.machine, None, &initial_state);
         };
-        let mut switch = SmtSwitch::begin(options)?;
+        let (mut switch, initial_state) = match self.held.take() {
+            Some(held) => held,
+            // Before corun itself switches SMT or keeps to a part of the machine.
+            None => {
+                let initial_state = InitialState::observe();
+                (SmtSwitch::begin(options)?, initial_state)
+            }
+        };
         let Setting::Whole(state) = step.setting else {
             switch.set(SmtState::On)?;
             let machine = Machine::read(Path::new("/"))?;
@@ -267,10 +412,19 @@ impl StudyRunner<'_> {
             Ok(step) => self.measured(rerun, &step, share, &machine, None, &initial_state),
             Err(reason) => Err(RunError::NotPlanned(reason)),
         };
-        let undisturbed = switch.verify();
-        switch.restore()?;
-        undisturbed?;
+        switch.verify()?;
+        self.held = Some((switch, initial_state));
         measured
+    }
+
+    /// Brings SMT back where experiments shared a state of it. That it did not come back matters more than another
+    /// failure.
+    fn release(&mut self) {
+        if let Some((switch, _)) = self.held.take()
+            && let Err(error) = switch.restore()
+        {
+            self.failure = Some(error.into());
+        }
     }
 
     /// Measures a step on a part of the machine.

@@ -57,6 +57,11 @@ pub(crate) fn weight(step: &StudyStep) -> u32 {
     }
 }
 
+/// The shortest time in which a step whose runs take `least_run` gives a result.
+pub(crate) fn least_time(step: &StudyStep, least_run: Duration) -> Duration {
+    if least_run.is_zero() { Duration::ZERO } else { (least_run + AROUND_A_RUN) * weight(step) }
+}
+
 /// Runs of so many blocks, those that are not counted included.
 fn runs(step: &StudyStep, blocks: u32) -> u32 {
     let warmup = match step.setting {

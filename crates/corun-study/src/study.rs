@@ -4,15 +4,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use corun_record::{FindingKind, Metric, Published, StudyFinding};
+use corun_record::{Estimate, FindingKind, Metric, ModelRole, Published, StudyFinding};
 use serde::Deserialize;
 
 use crate::arm::StudyArm;
 use crate::computation::{By, Computation, RatioOf};
 use crate::confinement::Fraction;
+use crate::following::add_following;
 use crate::modelled::Model;
+use crate::prediction::{Prediction, SimulatedCycles};
 use crate::quantity::Quantity;
 use crate::range::Range;
+use crate::shares::Shares;
 
 /// A published experiment as data.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +40,8 @@ pub struct Study {
     pub findings: Vec<Finding>,
     /// How its figures are modelled, if they are.
     pub model: Option<Model>,
+    /// How its figures are predicted by simulation, if they are.
+    pub prediction: Option<Prediction>,
 }
 
 /// Where figures were published.
@@ -84,6 +89,8 @@ pub struct Experiment {
     pub summary: String,
     /// How to run it again, or why corun does not.
     pub rerun: Result<Rerun, String>,
+    /// The jobs whose shares of CPUs are its figures, if it is of that kind.
+    pub shares: Option<Shares>,
 }
 
 /// How to measure an experiment again.
@@ -133,6 +140,8 @@ pub struct Figure {
     pub experiment: Option<usize>,
     /// What it says.
     pub metric: Metric,
+    /// Of shares: which of the jobs, from 0 for the one with the largest.
+    pub rank: Option<usize>,
     /// The arm it is said of.
     pub arm: Option<StudyArm>,
     /// The arm it is compared with.
@@ -143,6 +152,9 @@ pub struct Figure {
     pub value: Value,
     /// Digits after the decimal point of the published value, in the unit of `quantity`.
     pub decimals: u32,
+    /// The figures whose measured values make this one's as a ratio, where others than those that the
+    /// published ratio follows from.
+    pub measured_as: Option<RatioOf>,
     /// The figures whose measured values make this one's by their geometric mean.
     pub geometric_mean_of: Vec<String>,
     /// CPU time in user mode, in seconds, of each process or of all together.
@@ -207,6 +219,53 @@ impl Study {
             user_s: figure.user_s.clone(),
             system_s: figure.system_s.clone(),
         })
+    }
+}
+
+impl Rerun {
+    /// What the publication counts for one operation of the workload.
+    pub(crate) fn credit(&self) -> f64 {
+        let row = corun_workload::find(&self.workload).ok().and_then(|it| it.descriptor().row);
+        row.map_or(1.0, |row| match row.figure {
+            corun_workload::Figure::Rate { per, .. } => row.credit / per,
+            corun_workload::Figure::Microseconds => 1.0,
+        })
+    }
+}
+
+impl Study {
+    /// The predicted figures by id: of the simulated core, of the model of the scheduler, and those that follow.
+    pub fn predicted(&self, cycles: &SimulatedCycles) -> BTreeMap<String, Estimate> {
+        let mut all = self.model.as_ref().map(|it| it.estimates(self)).unwrap_or_default();
+        all.extend(self.prediction.iter().flat_map(|it| it.estimates(self, cycles)));
+        all.extend(self.modelled_shares());
+        let bases = self.prediction.iter().flat_map(Prediction::bases);
+        add_following(self, bases, &mut all);
+        all
+    }
+
+    /// The modelled shares of jobs, by figure.
+    fn modelled_shares(&self) -> BTreeMap<String, Estimate> {
+        let mut all = BTreeMap::new();
+        for (index, experiment) in self.experiments.iter().enumerate() {
+            let modelled = experiment.shares.as_ref().map(Shares::modelled).unwrap_or_default();
+            let figures = self.figures.iter().filter(|figure| figure.experiment == Some(index));
+            all.extend(
+                figures
+                    .filter_map(|figure| Some((figure.id.clone(), *modelled.get(figure.rank?)?))),
+            );
+        }
+        all
+    }
+
+    /// What a predicted figure is to what predicts it: nothing is fitted to what is simulated.
+    pub fn role(&self, figure: &Figure) -> ModelRole {
+        self.model.as_ref().map_or(ModelRole::HeldOut, |model| model.role(figure))
+    }
+
+    /// Why a figure has no prediction, where the study says.
+    pub fn not_predicted(&self, figure: &Figure) -> Option<String> {
+        self.prediction.as_ref().and_then(|it| it.reason(figure)).cloned()
     }
 }
 

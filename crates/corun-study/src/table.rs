@@ -4,7 +4,7 @@ use toml::Spanned;
 
 use crate::arm::StudyArm;
 use crate::computation::{By, RatioOf};
-use crate::file::{Column, FileExperiment, FileFigure, FileTable, Row};
+use crate::file::{Column, FileExperiment, FileFigure, FileTable, Row, RowNotes};
 
 /// Experiments and figures, each with the place in the file that it comes from.
 type Expanded = (Vec<Spanned<FileExperiment>>, Vec<Spanned<FileFigure>>);
@@ -56,6 +56,16 @@ fn row_figures(table: &FileTable, row: &Row) -> Result<Vec<FileFigure>, String> 
             row.values.len()
         ));
     }
+    if let Some(RowNotes::Columns(notes)) = &row.notes {
+        let is_column = |name: &&String| table.columns.iter().any(|column| column.id == **name);
+        if let Some(unknown) = notes.keys().find(|name| !is_column(name)) {
+            let known: Vec<&str> = table.columns.iter().map(|column| column.id.as_str()).collect();
+            return Err(format!(
+                "`notes`: expected one of {}, found \"{unknown}\"",
+                known.join(", ")
+            ));
+        }
+    }
     let mut values = row.values.iter().cloned();
     table
         .columns
@@ -86,13 +96,14 @@ fn figure(column: &Column, value: Option<Spanned<f64>>, row: &Row) -> Result<Fil
         range: None,
         workers_s: None,
         ratio,
+        measured_as: None,
         published: column.published,
         precision: column.precision,
         is_truncated: column.is_truncated,
         geometric_mean_of: Vec::new(),
         user_s: Vec::new(),
         system_s: Vec::new(),
-        notes: row.notes.clone(),
+        notes: row.notes.as_ref().and_then(|notes| notes.of(&column.id)).cloned(),
     })
 }
 

@@ -4,20 +4,23 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use corun_record::{nearest_listed, on_one_line};
+use corun_record::{Metric, nearest_listed, on_one_line};
+use corun_sched::Topology;
+use corun_sched::policy::PolicyEntry;
 use corun_workload::Parameters;
 use toml::Spanned;
 
 use crate::arm::StudyArm;
 use crate::computation::Computation;
 use crate::error::StudyError;
-use crate::file::{FORMAT, File, FileExperiment, FileFigure, VERSION};
+use crate::file::{FORMAT, File, FileExperiment, FileFigure, FileShares, VERSION};
 use crate::plain_text;
 use crate::quantity::Quantity;
 use crate::roles;
+use crate::shares::Shares;
 use crate::study::{Experiment, Figure, Finding, Rerun, SmtNeed, Study, Value};
 use crate::table;
-use crate::value::{is_positive, value};
+use crate::value::{is_positive, share, value};
 
 /// The time that a rerun may be given.
 const MAX_TIMES: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
@@ -120,17 +123,27 @@ fn study(file: File, text: &str) -> Result<Study, ValidationError> {
     )?;
     unique("figure", raw_figures.iter().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
     unique("finding", file.finding.iter().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
-    let experiments = each(raw_experiments, experiment)?;
+    let mut experiments = each(raw_experiments, experiment)?;
     let places: Vec<usize> = raw_figures.iter().map(|it| it.span().start).collect();
-    let figures = each(raw_figures, |raw| figure(raw, &experiments, text))?;
+    let mut figures = each(raw_figures, |raw| figure(raw, &experiments, text))?;
     for (figure, place) in figures.iter().zip(places) {
         figure_references(figure, &figures).map_err(|sentence| (place, sentence))?;
+    }
+    for spanned in file.shares {
+        let place = spanned.span().start;
+        add_shares(spanned.into_inner(), text, &mut experiments, &mut figures)
+            .map_err(|sentence| (place, sentence))?;
     }
     let findings = each(file.finding, |finding| checked(finding, &figures))?;
     let model = file.model.map(|model| {
         let place = model.span().start;
         let model = model.into_inner().read(&figures);
         model.map_err(|sentence| (place, format!("model: {sentence}")))
+    });
+    let prediction = file.prediction.map(|prediction| {
+        let place = prediction.span().start;
+        let prediction = prediction.into_inner().read(&figures, &experiments);
+        prediction.map_err(|sentence| (place, format!("prediction: {sentence}")))
     });
     Ok(Study {
         name: file.name.into_inner(),
@@ -143,8 +156,75 @@ fn study(file: File, text: &str) -> Result<Study, ValidationError> {
         figures,
         findings,
         model: model.transpose()?,
+        prediction: prediction.transpose()?,
     })
 }
+
+/// Adds an experiment of jobs, and a figure for the share of each.
+fn add_shares(
+    raw: FileShares,
+    text: &str,
+    experiments: &mut Vec<Experiment>,
+    figures: &mut Vec<Figure>,
+) -> Result<(), String> {
+    let named = |sentence: String| format!("shares \"{}\": {sentence}", raw.id);
+    if experiments.iter().any(|it| it.id == raw.id) || raw.id.trim().is_empty() {
+        return Err(named("`id`: expected a name that no experiment has".to_owned()));
+    }
+    for (field, number) in [("jobs", raw.jobs), ("cpus", raw.cpus)] {
+        if !JOBS.contains(&number) {
+            let sentence = format!("`{field}`: expected {JOBS:?}, found {number}");
+            return Err(named(sentence));
+        }
+    }
+    if !INTERVALS.contains(&raw.over) {
+        return Err(named(format!("`over`: expected {INTERVALS:?}, found {:?}", raw.over)));
+    }
+    let published = raw.percent.as_deref();
+    if published.is_some_and(|it| it.len() != raw.jobs as usize) {
+        return Err(named(format!("`percent`: expected a share for each of {} jobs", raw.jobs)));
+    }
+    let topology =
+        Topology::parse(&raw.topology).map_err(|error| named(format!("`topology`: {error}")))?;
+    let policy =
+        PolicyEntry::find(&raw.policy).map_err(|error| named(format!("`policy`: {error}")))?;
+    for rank in 0..raw.jobs as usize {
+        let typed = published.and_then(|it| it.get(rank));
+        let (value, decimals) = match typed {
+            None => (Value::Unpublished, 0),
+            Some(typed) => share(typed, raw.precision, text).map_err(named)?,
+        };
+        figures.push(Figure {
+            id: format!("{}/{}", raw.id, rank + 1),
+            experiment: Some(experiments.len()),
+            metric: Metric::TimeShare,
+            rank: Some(rank),
+            arm: None,
+            against: None,
+            quantity: Quantity::Share,
+            value,
+            decimals,
+            measured_as: None,
+            geometric_mean_of: Vec::new(),
+            user_s: Vec::new(),
+            system_s: Vec::new(),
+            notes: raw.notes.clone().filter(|_| rank == 0),
+        });
+    }
+    let reason = "its jobs compute and nothing else, as those of `corun audit`".to_owned();
+    experiments.push(Experiment {
+        id: raw.id,
+        summary: raw.summary,
+        rerun: Err(reason),
+        shares: Some(Shares { jobs: raw.jobs, cpus: raw.cpus, over: raw.over, topology, policy }),
+    });
+    Ok(())
+}
+
+/// Jobs and CPUs that shares are taken of.
+const JOBS: RangeInclusive<u32> = 1..=64;
+/// The time that they are taken over.
+const INTERVALS: RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(600);
 
 /// Makes something of each, with its place where that fails.
 fn each<Raw, Made>(
@@ -223,7 +303,7 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
             stand_in: raw.stand_in,
         }),
     };
-    Ok(Experiment { id: raw.id, summary: raw.summary, rerun })
+    Ok(Experiment { id: raw.id, summary: raw.summary, rerun, shares: None })
 }
 
 fn first_repeated(arms: &[StudyArm]) -> Option<&StudyArm> {
@@ -276,11 +356,13 @@ fn figure(raw: FileFigure, experiments: &[Experiment], text: &str) -> Result<Fig
         id: raw.id,
         experiment,
         metric: raw.metric,
+        rank: None,
         arm: raw.arm,
         against: raw.against,
         quantity,
         value,
         decimals,
+        measured_as: raw.measured_as,
         geometric_mean_of: raw.geometric_mean_of,
         user_s: raw.user_s,
         system_s: raw.system_s,
@@ -300,6 +382,16 @@ fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> 
         for (field, id) in [("of", &ratio.of), ("over", &ratio.over)] {
             if !typed().any(|it| it.id == *id) {
                 return Err(named(unknown(field, id, typed().map(|it| it.id.as_str()))));
+            }
+        }
+    }
+    if let Some(ratio) = &figure.measured_as {
+        for (field, id) in [("of", &ratio.of), ("over", &ratio.over)] {
+            // Of what is itself measured, so that nothing follows from itself.
+            let measured = || figures.iter().filter(|it| it.experiment.is_some());
+            if !measured().any(|it| it.id == *id) {
+                let known = measured().map(|it| it.id.as_str());
+                return Err(named(unknown(&format!("measured_as.{field}"), id, known)));
             }
         }
     }

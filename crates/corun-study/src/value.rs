@@ -89,6 +89,23 @@ pub(crate) fn value(
     Ok((value, decimals))
 }
 
+/// A published share in percent, and its digits after the decimal point.
+///
+/// # Errors
+/// What is allowed.
+pub(crate) fn share(
+    typed: &Spanned<f64>,
+    precision: Option<f64>,
+    text: &str,
+) -> Result<(Value, u32), String> {
+    let number = *typed.as_ref();
+    if !(number > 0.0 && number <= 100.0) {
+        return Err(format!("`percent`: expected numbers above 0 up to 100, found {number}"));
+    }
+    let digits = Digits::of(&text[typed.span()], precision);
+    Ok((Value::Number(digits.range(number, false)), digits.decimals))
+}
+
 pub(crate) fn is_positive(number: f64) -> bool {
     number.is_finite() && number > 0.0
 }

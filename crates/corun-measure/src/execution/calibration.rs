@@ -1,5 +1,7 @@
 //! How many operations a worker must do for a sample to last long enough.
 
+use std::time::Duration;
+
 use corun_record::Arm;
 
 use super::error::ExecutionError;
@@ -9,11 +11,14 @@ use crate::experiment::Executor;
 /// The most operations that any kernel takes.
 const MAX_OPERATIONS: f64 = 1e18;
 
+/// Operations of all workers together in the first run.
+const FIRST_OPERATIONS: u64 = 1000;
+
 /// The most sizes that are tried: a machine that is held up all the time settles on none.
 const MAX_TRIALS: usize = 30;
 
 /// Sets the executor's operations so that a run of `arm` takes about `seconds`, or longer where
-/// `least_operations` do.
+/// `least_operations` do. From `deadline` on the latest size is good enough.
 ///
 /// # Errors
 /// If the arm cannot be run.
@@ -22,22 +27,25 @@ pub fn calibrate(
     arm: &Arm,
     seconds: f64,
     least_operations: u64,
+    deadline: Duration,
 ) -> Result<u64, ExecutionError> {
-    let mut operations = least_operations.max(1000);
+    // Each worker does them, so that many workers begin with fewer.
+    let first = FIRST_OPERATIONS / u64::from(arm.workers.max(1));
+    let mut operations = least_operations.max(first).max(1);
     for _ in 0..MAX_TRIALS {
         executor.set_operations(operations);
         let mut seen = f64::INFINITY;
         // A run that seems long enough may only have been held up by others: the least of some counts.
         for _ in 0..RUNS_TO_SETTLE {
             seen = seen.min(executor.run(arm)?.makespan.as_secs_f64());
-            if !next(operations, seen, seconds).settled {
+            if !next(operations, seen, seconds).settled || executor.elapsed() >= deadline {
                 break;
             }
         }
         let step = next(operations, seen, seconds);
         let is_least = operations == least_operations && step.operations <= least_operations;
         operations = step.operations.max(least_operations);
-        if step.settled || is_least {
+        if step.settled || is_least || executor.elapsed() >= deadline {
             break;
         }
     }

@@ -130,7 +130,13 @@ impl<'a> ThreadSearch<'a> {
         let calibrated = match self.sample_time {
             Some((time, least)) => {
                 let arm = Point { family: Family::Dealt, workers: self.grid.cores() };
-                calibrate(&mut self.executor, &self.grid.arm(arm), time.as_secs_f64(), least)
+                calibrate(
+                    &mut self.executor,
+                    &self.grid.arm(arm),
+                    time.as_secs_f64(),
+                    least,
+                    Duration::MAX,
+                )
             }
             None => Ok(0),
         };

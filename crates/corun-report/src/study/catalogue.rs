@@ -1,12 +1,12 @@
 //! The studies in words: a line each, or one of them in full with how it would run here.
 
 use corun_record::{
-    DescribedFigure, ExperimentSmt, ExperimentWork, ListedStudy, StudyDescription, StudyExperiment,
-    StudyList,
+    Caveat, DescribedFigure, ExperimentSmt, ExperimentWork, ListedStudy, StudyDescription,
+    StudyExperiment, StudyList,
 };
 
 use super::page::conclusions;
-use super::rows::{published, what};
+use super::rows::{errors, lettered, predicted, published, what};
 use crate::figures::seconds;
 use crate::prose::plural;
 use crate::tables::Table;
@@ -30,7 +30,8 @@ pub fn list_studies(list: &StudyList, columns: u16) -> String {
 }
 
 /// A study in full, with how each experiment would run here, or why not.
-pub fn describe_study(study: &StudyDescription, columns: u16) -> String {
+/// `caveats` limit trust in its predictions.
+pub fn describe_study(study: &StudyDescription, caveats: &[Caveat], columns: u16) -> String {
     let mut text = String::new();
     for line in [
         format!("{}: {}", study.name, study.title),
@@ -48,12 +49,28 @@ pub fn describe_study(study: &StudyDescription, columns: u16) -> String {
             text.push_str(&wrap(&format!("    {line}"), "      ", columns));
         }
     }
-    let header = ["figure", "what", "experiment", "published"];
-    let table = Table {
-        header: header.map(str::to_owned).to_vec(),
-        rows: study.figures.iter().map(row).collect(),
+    let is_predicted = study.figures.iter().any(|it| it.predicted.is_some());
+    let mut header = vec!["figure", "what", "experiment", "published"];
+    header.extend(is_predicted.then_some("predicted"));
+    let mut unpredicted = Vec::new();
+    let row = |figure: &DescribedFigure| {
+        let mut row = row(figure);
+        if is_predicted {
+            let DescribedFigure { predicted: value, unit, model_role, not_predicted, .. } = figure;
+            let reason = not_predicted.as_ref();
+            row.push(predicted(value.as_ref(), unit, *model_role, reason, &mut unpredicted));
+        }
+        row
     };
+    let rows = study.figures.iter().map(row).collect();
+    let table = Table { header: header.into_iter().map(str::to_owned).collect(), rows };
     text.push_str(&format!("\n{}\n", named_grid(&table, columns)));
+    for line in errors(&study.errors) {
+        text.push_str(&wrap(&line, "", columns));
+    }
+    section(&mut text, "Not predicted", lettered(&unpredicted), columns);
+    let caveats = caveats.iter().map(|it| it.sentence.clone()).collect();
+    section(&mut text, "What limits trust", caveats, columns);
     let notes = study
         .figures
         .iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use corun_record::{FindingKind, StudyFinding, StudyResult};
 
-use super::rows::{figures, measured};
+use super::rows::{errors, figures, lettered, measured, times};
 use crate::figures::seconds;
 use crate::markdown;
 use crate::prose;
@@ -14,15 +14,27 @@ use crate::terminal::{named_grid, section, wrap};
 const LEGEND: &str = "A published value with = follows from other published ones. A measured time is \
     that of the published work for each worker, from the rate measured here.";
 
+/// The title of the CPU times.
+const TIMES: &str = "Elapsed time and CPU time of all workers together";
+
 /// The result as text for a terminal of this many columns.
 pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
     let mut text = String::new();
     for line in heading(result) {
         text.push_str(&wrap(&line, "  ", columns));
     }
-    let (table, reasons) = figures(result);
+    let (table, reasons, unpredicted) = figures(result);
     text.push_str(&format!("\n{}\n\n{}", named_grid(&table, columns), wrap(LEGEND, "", columns)));
+    for line in errors(&result.errors) {
+        text.push_str(&wrap(&line, "", columns));
+    }
+    let times = times(result);
+    if !times.rows.is_empty() {
+        let title = wrap(&format!("{TIMES}:"), "", columns);
+        text.push_str(&format!("\n{title}\n{}\n", named_grid(&times, columns)));
+    }
     section(&mut text, "Not possible here", numbered(&reasons), columns);
+    section(&mut text, "Not predicted", lettered(&unpredicted), columns);
     section(&mut text, "Cut short", result.cut_short.clone(), columns);
     text.push_str(&conclusions(&result.findings, columns));
     section(&mut text, "What limits trust", caveats(result), columns);
@@ -45,9 +57,16 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
     for line in lines {
         text.push_str(&format!("{line}\n\n"));
     }
-    let (table, reasons) = figures(result);
+    let (table, reasons, unpredicted) = figures(result);
     let table = markdown::grid(&table);
     text.push_str(&format!("{table}\n\n{LEGEND}\n\n"));
+    for line in errors(&result.errors) {
+        text.push_str(&format!("{line}\n\n"));
+    }
+    let times = times(result);
+    if !times.rows.is_empty() {
+        text.push_str(&format!("## {TIMES}\n\n{}\n\n", markdown::grid(&times)));
+    }
     let findings = FindingKind::ALL.map(|kind| {
         let lines = result.findings.iter().filter(|it| it.kind == kind).map(|finding| {
             let computed = finding.computed.join("; ");
@@ -58,8 +77,11 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
         });
         (kind.heading(), lines.collect())
     });
-    let before =
-        [("Not possible here", numbered(&reasons)), ("Cut short", result.cut_short.clone())];
+    let before = [
+        ("Not possible here", numbered(&reasons)),
+        ("Not predicted", lettered(&unpredicted)),
+        ("Cut short", result.cut_short.clone()),
+    ];
     let after = [("What limits trust", caveats(result))];
     for (title, lines) in before.into_iter().chain(findings).chain(after) {
         if !lines.is_empty() {
@@ -129,7 +151,9 @@ fn caveats(result: &StudyResult) -> Vec<String> {
             }
         }
     };
-    kinds.into_values().map(line).collect()
+    let of_study = result.caveats.iter().filter(|it| !kinds.contains_key(it.kind.as_str()));
+    let of_study: Vec<String> = of_study.map(|it| it.sentence.clone()).collect();
+    kinds.into_values().map(line).chain(of_study).collect()
 }
 
 fn course(result: &StudyResult) -> String {

@@ -1,8 +1,12 @@
 //! The rows of a study's table: what was published beside what was measured.
 
-use corun_record::{Estimate, Metric, ModelRole, Published, StudyFigure, StudyResult};
+use corun_record::{
+    ColumnError, Estimate, Metric, ModelRole, Published, StudyColumn, StudyFigure, StudyResult,
+};
+use corun_stats::percent;
 
 use crate::figures::{self, ratio, three_digits};
+use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::NO_BREAK;
 
@@ -11,14 +15,15 @@ const WIDE: f64 = 1.05;
 /// Digits after the point of a value that corun computed.
 const COMPUTED: u32 = 3;
 
-/// The figures as a table, and the reasons to which its `[1]` point.
-pub(super) fn figures(result: &StudyResult) -> (Table, Vec<String>) {
+/// The figures as a table, the reasons to which its `[1]` point, and those to which its `[a]` point.
+pub(super) fn figures(result: &StudyResult) -> (Table, Vec<String>, Vec<String>) {
     let is_predicted = result.figures.iter().any(|figure| figure.predicted.is_some());
     let mut header = vec!["figure", "what", "published", "measured here", "ratio"];
     if is_predicted {
         header.push("predicted");
     }
     let mut reasons: Vec<String> = Vec::new();
+    let mut unpredicted: Vec<String> = Vec::new();
     let rows = result.figures.iter().map(|figure| {
         let mut row = vec![
             figure.id.clone(),
@@ -34,13 +39,44 @@ pub(super) fn figures(result: &StudyResult) -> (Table, Vec<String>) {
             figure.ratio.as_ref().map_or_else(String::new, |it| estimate(it, "1")),
         ];
         if is_predicted {
-            row.push(predicted(figure));
+            let Predicted { value, role, reason } = Predicted::from(figure);
+            row.push(predicted(value, &figure.unit, role, reason, &mut unpredicted));
         }
         row
     });
     let rows = rows.collect();
     let header = header.into_iter().map(str::to_owned).collect();
-    (Table { header, rows }, reasons)
+    (Table { header, rows }, reasons, unpredicted)
+}
+
+/// Elapsed time with the CPU time within it, published and measured, of the figures that have any.
+pub(super) fn times(result: &StudyResult) -> Table {
+    let mut rows = Vec::new();
+    for figure in &result.figures {
+        let published = figure.published.as_ref();
+        let has_cpu = published.is_some_and(|it| !it.user_s.is_empty());
+        if figure.measured_cpu.is_none() && !has_cpu {
+            continue;
+        }
+        let value =
+            |value: f64| whole(format!("{} {}", three_digits(value), figures::unit(&figure.unit)));
+        let sum = |seconds: &[f64]| match seconds {
+            [] => "-".to_owned(),
+            some => whole(format!("{} s", three_digits(some.iter().sum()))),
+        };
+        let here = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), value);
+        rows.push(vec![
+            figure.id.clone(),
+            here(published.map(|it| it.value)),
+            published.map_or_else(String::new, |it| sum(&it.user_s)),
+            published.map_or_else(String::new, |it| sum(&it.system_s)),
+            here(figure.measured.as_ref().map(|it| it.value)),
+            here(figure.measured_cpu.map(|it| it.user)),
+            here(figure.measured_cpu.map(|it| it.system)),
+        ]);
+    }
+    let header = ["figure", "published", "user", "system", "here", "user", "system"];
+    Table { header: header.map(str::to_owned).to_vec(), rows }
 }
 
 /// How many figures have a measured counterpart.
@@ -92,16 +128,73 @@ fn estimate(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
-/// A predicted value, and whether the model had been fitted to the published one.
-fn predicted(figure: &StudyFigure) -> String {
-    let value = figure.predicted.as_ref().map(|it| estimate(it, &figure.unit));
-    let role = match figure.model_role {
+/// A predicted value of a figure, if it has one.
+struct Predicted<'a> {
+    value: Option<&'a Estimate>,
+    role: Option<ModelRole>,
+    reason: Option<&'a String>,
+}
+
+impl<'a> From<&'a StudyFigure> for Predicted<'a> {
+    fn from(figure: &'a StudyFigure) -> Self {
+        Self {
+            value: figure.predicted.as_ref(),
+            role: figure.model_role,
+            reason: figure.not_predicted.as_ref(),
+        }
+    }
+}
+
+/// A predicted value, and whether the model had been fitted to the published one; or `[a]` for the reason why there is
+/// none.
+pub(super) fn predicted(
+    value: Option<&Estimate>,
+    unit: &str,
+    role: Option<ModelRole>,
+    reason: Option<&String>,
+    reasons: &mut Vec<String>,
+) -> String {
+    let Some(value) = value else {
+        return reason.map_or_else(String::new, |it| format!("[{}]", letter(number(it, reasons))));
+    };
+    let role = match role {
         Some(role @ (ModelRole::Fitted | ModelRole::LeftOut)) => {
             format!(" {}", whole(format!("({})", role.name())))
         }
         Some(ModelRole::HeldOut) | None => String::new(),
     };
-    value.map_or_else(String::new, |value| value + &role)
+    estimate(value, unit) + &role
+}
+
+/// Reasons with the letters that the table has for them.
+pub(super) fn lettered(reasons: &[String]) -> Vec<String> {
+    let each = reasons.iter().enumerate();
+    each.map(|(index, reason)| format!("[{}] {reason}", letter(index + 1))).collect()
+}
+
+/// 1 is `a`; beyond `z` the numbers themselves serve.
+fn letter(number: usize) -> String {
+    match u8::try_from(number) {
+        Ok(small @ 1..=26) => char::from(b'a' + small - 1).to_string(),
+        _ => number.to_string(),
+    }
+}
+
+/// How far each column lies from the published one, a sentence each.
+pub(super) fn errors(errors: &[ColumnError]) -> Vec<String> {
+    let sentence = |it: &ColumnError| {
+        let column = match it.column {
+            StudyColumn::Predicted => "Predicted",
+            StudyColumn::Measured => "Measured here",
+        };
+        format!(
+            "{column}: {} off the published value on average, {} in the median, over {}.",
+            percent(it.mean),
+            percent(it.median),
+            plural(it.figures, "figure")
+        )
+    };
+    errors.iter().map(sentence).collect()
 }
 
 /// The reason's number, from 1, equal ones sharing it.

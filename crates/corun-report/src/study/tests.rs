@@ -19,17 +19,20 @@ fn result() -> StudyResult {
         "figures": [
             { "id": "test-1", "experiment": "one", "metric": "makespan", "arm": "spread",
               "against": null, "unit": "s", "published": published(73.175, 73.175, 73.175, false),
-              "measured": estimate(36.5), "ratio": estimate(0.5), "predicted": null,
+              "measured": estimate(36.5), "ratio": estimate(0.5), "predicted": estimate(70.0),
+              "model_role": "held_out", "measured_cpu": { "user": 36.0, "system": 0.004 },
               "not_possible": null, "run": 0 },
             { "id": "test-2", "experiment": "one", "metric": "makespan", "arm": "full",
               "against": null, "unit": "s", "published": published(58.8, 58.8, 58.8, false),
               "measured": null, "ratio": null, "predicted": null,
+              "not_predicted": "its time is spent in the kernel",
               "not_possible": "there are no siblings", "run": null },
             { "id": "gain", "experiment": "one", "metric": "smt_yield", "arm": "full",
               "against": "spread", "unit": "1", "published": published(1.6, 1.5, 1.6667, true),
               "measured": null, "ratio": null, "predicted": null,
               "not_possible": "there are no siblings", "run": null }
         ],
+        "errors": [{ "column": "predicted", "figures": 1, "mean": 0.0434, "median": 0.0434 }],
         "findings": [{ "id": "f", "claim": "It gains 60 %.", "computed": ["a / b = 1.600"],
                        "correction": "It may gain 50 %." }],
         "cut_short": ["one: the time allowed was used up after 2 blocks"], "runs": []

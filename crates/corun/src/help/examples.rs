@@ -97,7 +97,13 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("study", &[example("The studies that there are", "corun study list")]),
     ("study list", &[example("For a program", "corun study list --json -")]),
-    ("study show", &[example("One study in full", "corun study show NAME")]),
+    (
+        "study show",
+        &[
+            example("One study in full", "corun study show NAME"),
+            example("Its programs simulated anew", "corun study show NAME --predict"),
+        ],
+    ),
     (
         "study run",
         &[
@@ -106,6 +112,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "In ten minutes at most",
                 "corun study run NAME --max-time 10m --markdown result.md",
             ),
+            example("Two rows of it", "corun study run NAME --only ROW --only ROW"),
         ],
     ),
     ("models", &[example("The core models that there are", "corun models list")]),

@@ -1,6 +1,7 @@
 //! `corun study`: published experiments listed, described and run.
 
 use corun_record::{Document, Metric, StudyDescription, StudyList, StudyResult};
+use corun_study::{CoreEngine, SimulatedCycles, Simulator};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -123,6 +124,76 @@ fn mistakes_are_answered_before_anything_runs() {
         reported(&["run", file.to_str().unwrap()]),
         reported(&["show", scratch.file("none.toml").to_str().unwrap()]),
         reported(&["run", "ibm-chat", "--json=x", "--csv=x"]),
+        reported(&["run", "ibm-aim9-2003", "--only", "seive"]),
     ];
     insta::assert_snapshot!(answers.join("\n"));
+}
+
+#[test]
+fn only_the_rows_that_are_asked_for_are_run() {
+    let only = ["--only=one-a-cpu-own", "--only=sharing-penalty", "--max-time=4s", "--json=-"];
+    let outcome = Outcome::of(corun(["study", "run", "smt-test-2020"]).args(only));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let result = StudyResult::from_json(&outcome.output).unwrap();
+    let ids: Vec<&str> = result.figures.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["one-a-cpu-own", "sharing-penalty"]);
+    assert_eq!(result.runs.len(), 2);
+    // False sharing needs no siblings.
+    let penalty = result.figures[1].measured.expect("a measured value");
+    assert!(penalty.value > 0.5, "{penalty:?}");
+    let cpu = result.figures[0].measured_cpu.expect("CPU time");
+    assert!(cpu.user > 0.0 && cpu.system >= 0.0, "{cpu:?}");
+}
+
+/// A tracer and a simulator are deterministic, but for where a process lies in memory.
+const TOLERANCE: f64 = 0.03;
+
+/// Predictions that are made again in every run of the tests; all of them are with `CORUN_BLESS=1`, which writes
+/// `studies/simulated-cycles.csv`.
+const MADE_AGAIN: [&str; 3] = ["fib granularity=4096", "ram touched=4KiB", "aim9/div_int"];
+
+#[test]
+fn predictions_are_what_the_simulator_gives_now() {
+    if let Err(reason) = corun_trace::choose(None) {
+        corun_testing::skip("predictions of studies", &reason.to_string());
+        return;
+    }
+    let corun = env!("CARGO_BIN_EXE_corun").into();
+    let engine = Simulator { corun, jobs: 2 };
+    let studies = corun_study::all().unwrap();
+    let predictions = || studies.iter().filter_map(|study| study.prediction.as_ref());
+    if std::env::var_os("CORUN_BLESS").is_some() {
+        let mut all = SimulatedCycles::default();
+        for prediction in predictions() {
+            let (cycles, failed) = SimulatedCycles::simulated(prediction, &engine, |_, _, _| {});
+            assert_eq!(failed, Vec::<String>::new());
+            all.update(cycles);
+        }
+        let file = corun_testing::repository().join("studies/simulated-cycles.csv");
+        std::fs::write(file, all.to_csv()).unwrap();
+        return;
+    }
+    let kept = SimulatedCycles::kept();
+    let mut made = 0;
+    for prediction in predictions() {
+        for (program, seats) in prediction.needed() {
+            if !MADE_AGAIN.contains(&program.to_string().as_str()) {
+                for seats in seats {
+                    assert!(kept.of(&prediction.core, &program, seats).is_some(), "{program}");
+                }
+                continue;
+            }
+            let now = engine.cycles(&prediction.core, &program, &seats).unwrap();
+            for (seats, now) in seats.iter().zip(now) {
+                let kept = kept.of(&prediction.core, &program, *seats).expect("a kept prediction");
+                let ratio = now.mean / kept.mean;
+                assert!(
+                    (ratio - 1.0).abs() < TOLERANCE,
+                    "{program}, {seats:?}: {now:?} now, {kept:?} kept; if that is meant, CORUN_BLESS=1"
+                );
+                made += 1;
+            }
+        }
+    }
+    assert!(made >= MADE_AGAIN.len(), "{made}");
 }

@@ -1,6 +1,7 @@
 //! `corun study`: published experiments, a file each for what can be asked of them.
 
 mod list;
+mod prediction;
 mod run;
 mod show;
 

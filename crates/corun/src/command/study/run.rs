@@ -9,6 +9,7 @@ use corun_machine::switch::{self, SwitchOptions};
 use corun_record::{Actionable, Document, Exit, SmtState, StudyResult};
 use corun_study::Settings;
 
+use super::prediction::PredictionArguments;
 use crate::command::smt::SwitchArguments;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
@@ -20,12 +21,17 @@ pub(super) struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
+    /// Run these rows only: ids of figures or experiments (repeatable; `corun study show` lists them)
+    #[arg(long, value_name = "ROW")]
+    only: Vec<String>,
     /// The time allowed (default: that of the study, `corun study list`)
     #[arg(long, alias = "budget", value_name = "TIME", value_parser = values::duration)]
     max_time: Option<Duration>,
     /// Switch SMT where the publication did (needs root; everything comes back as it was)
     #[arg(long)]
     smt_switch: bool,
+    #[command(flatten)]
+    prediction: PredictionArguments,
     #[command(flatten)]
     switch: SwitchArguments,
     /// The seed of every random order (default: a fresh one for each experiment, recorded)
@@ -47,22 +53,27 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let study = corun_study::find(&arguments.name)?;
+    let selection = study.select(&arguments.only)?;
     let exports = Exports::open([
         (arguments.json.as_deref(), StudyResult::to_json as Form<StudyResult>),
         (arguments.csv.as_deref(), corun_report::study_to_csv),
         (arguments.markdown.as_deref(), corun_report::study_to_markdown),
     ])?;
+    let (cycles, caveats) = arguments.prediction.cycles(&study)?;
     let interrupt = interruption::on_signals()?;
     let settings = Settings {
         max_time: arguments.max_time.unwrap_or(study.max_time),
         switch: arguments.switch_options()?,
+        selection,
+        cycles,
         seed: arguments.seed,
     };
-    let mut progress =
-        SuiteProgress::new(study.experiments.len(), arguments.quiet).ends_before(settings.max_time);
+    let mut progress = SuiteProgress::new(settings.selection.experiments(), arguments.quiet)
+        .ends_before(settings.max_time);
     let outcome = corun_study::run_study(&study, &settings, &interrupt, &mut progress);
     progress.finish();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
+    outcome.result.caveats.extend(caveats);
     let is_shown = exports.are_beside_a_view();
     let shown = |result: &StudyResult| corun_report::study_to_terminal(result, terminal::width());
     exports.write(&outcome.result, shown, StudyResult::to_json)?;

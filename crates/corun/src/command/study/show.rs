@@ -9,6 +9,7 @@ use corun_measure::machine_summary;
 use corun_record::{Exit, Record};
 use corun_study::Host;
 
+use super::prediction::PredictionArguments;
 use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
@@ -17,6 +18,8 @@ pub(super) struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
+    #[command(flatten)]
+    prediction: PredictionArguments,
     /// Write it as JSON to FILE instead (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -27,10 +30,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let study = corun_study::find(&arguments.name)?;
     let machine = Machine::read(Path::new("/"))?;
     let plans = study.plans(&Host { machine: &machine, with_smt_on: None });
+    let (cycles, caveats) = arguments.prediction.cycles(&study)?;
     let shown = Record {
         machine: Some(machine_summary(&machine)),
-        ..answer.record(study.description(&plans))
+        caveats,
+        ..answer.record(study.description(&plans, &cycles))
     };
-    answer.write(&shown, |shown, columns| corun_report::describe_study(&shown.body, columns))?;
+    answer.write(&shown, |shown, columns| {
+        corun_report::describe_study(&shown.body, &shown.caveats, columns)
+    })?;
     Ok(code(Exit::Done))
 }

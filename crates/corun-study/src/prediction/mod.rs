@@ -1,0 +1,221 @@
+//! The predicted counterpart of published figures: programs simulated on the core that the publication used.
+//!
+//! A study names the core model, the programs, and for each figure where their workers run. Nothing is fitted to a
+//! figure; a time may be given in the seconds of another figure, the same program alone.
+
+mod cycles;
+mod file;
+mod silence;
+mod simulator;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use corun_record::{Estimate, Placement};
+
+pub use cycles::{Cycles, SimulatedCycles};
+pub(crate) use file::FilePrediction;
+pub use simulator::Simulator;
+
+use crate::computation::By;
+use crate::quantity::Quantity;
+use crate::study::{Figure, Study};
+
+/// How a study's figures are predicted by simulation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The core model.
+    pub core: String,
+    /// The clock at which cycles become seconds.
+    gigahertz: f64,
+    figures: Vec<PredictedFigure>,
+    /// Why figures are not predicted, by id.
+    reasons: BTreeMap<String, String>,
+}
+
+/// A program to simulate.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SimulatedProgram {
+    /// What is executed.
+    pub work: Work,
+    /// Its threads that are workers.
+    pub threads: u32,
+}
+
+/// What a program executes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Work {
+    /// A built-in workload.
+    Workload {
+        /// Its name.
+        name: String,
+        /// Its parameters, each as `name=value`.
+        parameters: Vec<String>,
+    },
+    /// A command; `{operations}` in it is the number of operations.
+    Command(Vec<String>),
+}
+
+/// Where the workers run: copies of a program with one worker, else the workers of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seats {
+    /// The placement.
+    pub placement: Placement,
+    /// The cores that are simulated.
+    pub cores: u32,
+}
+
+/// What says how long an operation takes on a core.
+pub trait CoreEngine {
+    /// The cycles of an operation on each of these seats of a core model.
+    ///
+    /// # Errors
+    /// Why they cannot be had, as a sentence.
+    fn cycles(
+        &self,
+        core: &str,
+        program: &SimulatedProgram,
+        seats: &[Seats],
+    ) -> Result<Vec<Cycles>, String>;
+}
+
+/// How one figure is predicted.
+#[derive(Debug, Clone, PartialEq)]
+struct PredictedFigure {
+    figure: String,
+    program: SimulatedProgram,
+    seats: Seats,
+    turns: u32,
+    otherwise: Option<Otherwise>,
+    like: Option<Like>,
+}
+
+/// How the workers run for a part of the time.
+#[derive(Debug, Clone, PartialEq)]
+struct Otherwise {
+    program: SimulatedProgram,
+    seats: Seats,
+    /// That part.
+    share: f64,
+}
+
+/// The published figure in whose seconds another is given.
+#[derive(Debug, Clone, PartialEq)]
+struct Like {
+    figure: String,
+    program: SimulatedProgram,
+    seats: Seats,
+    /// The work of a worker, as a multiple of that of the other figure.
+    work: f64,
+}
+
+/// What the ends of a predicted range are: the least and the most of all phases.
+const LEVEL: f64 = 1.0;
+
+impl Prediction {
+    /// The programs that are simulated, each with its seats.
+    pub fn needed(&self) -> Vec<(SimulatedProgram, Vec<Seats>)> {
+        let mut needed: BTreeMap<&SimulatedProgram, Vec<Seats>> = BTreeMap::new();
+        let own = self.figures.iter().map(|it| (&it.program, it.seats));
+        let others = self.figures.iter().filter_map(|it| it.like.as_ref());
+        let otherwise = self.figures.iter().filter_map(|it| it.otherwise.as_ref());
+        let all = own
+            .chain(others.map(|it| (&it.program, it.seats)))
+            .chain(otherwise.map(|it| (&it.program, it.seats)));
+        for (program, seats) in all {
+            let known = needed.entry(program).or_default();
+            if !known.contains(&seats) {
+                known.push(seats);
+            }
+        }
+        needed.into_iter().map(|(program, seats)| (program.clone(), seats)).collect()
+    }
+
+    /// Why a figure is not predicted, where the study says.
+    pub fn reason(&self, figure: &Figure) -> Option<&String> {
+        self.reasons.get(&figure.id)
+    }
+
+    /// The predicted figures by id, in the units of their quantities.
+    pub(crate) fn estimates(
+        &self,
+        study: &Study,
+        cycles: &SimulatedCycles,
+    ) -> BTreeMap<String, Estimate> {
+        let estimate = |predicted: &PredictedFigure| {
+            let figure = study.figure(&predicted.figure)?;
+            Some((figure.id.clone(), self.estimate(predicted, figure, study, cycles)?))
+        };
+        self.figures.iter().filter_map(estimate).collect()
+    }
+
+    fn estimate(
+        &self,
+        predicted: &PredictedFigure,
+        figure: &Figure,
+        study: &Study,
+        cycles: &SimulatedCycles,
+    ) -> Option<Estimate> {
+        let of = |program, seats| cycles.of(&self.core, program, seats);
+        let own = of(&predicted.program, predicted.seats)?;
+        let own = match &predicted.otherwise {
+            Some(other) => own.for_part(of(&other.program, other.seats)?, other.share),
+            None => own,
+        };
+        let taken = own.estimate().scaled(f64::from(predicted.turns));
+        let second = self.gigahertz * 1e9;
+        let rerun = || study.experiments.get(figure.experiment?)?.rerun.as_ref().ok();
+        match (&figure.quantity, &predicted.like) {
+            (Quantity::Time(_, unit), Some(like)) => {
+                let alone = of(&like.program, like.seats)?;
+                let published = study.range_of(&like.figure, By::Mean).value;
+                Some(taken.scaled(like.work * published / alone.mean / unit))
+            }
+            (Quantity::Time(_, unit), None) => {
+                Some(taken.scaled(rerun()?.work_per_worker? / second / unit))
+            }
+            (Quantity::Rate(_), _) => Some(taken.under(second * rerun()?.credit())),
+            _ => None,
+        }
+    }
+}
+
+impl Prediction {
+    /// The figures in whose seconds others are given.
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &String> {
+        self.figures.iter().filter_map(|it| it.like.as_ref()).map(|like| &like.figure)
+    }
+}
+
+impl Cycles {
+    /// With a part of the time spent as `other`: the rates count, not the times.
+    fn for_part(self, other: Self, share: f64) -> Self {
+        let of = |own: f64, other: f64| 1.0 / ((1.0 - share) / own + share / other);
+        Self {
+            mean: of(self.mean, other.mean),
+            low: of(self.low, other.low),
+            high: of(self.high, other.high),
+        }
+    }
+
+    fn estimate(self) -> Estimate {
+        let Self { mean, low, high } = self;
+        Estimate { value: mean, low, high, level: LEVEL, blocks: 1 }
+    }
+}
+
+impl fmt::Display for SimulatedProgram {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.work {
+            Work::Workload { name, parameters } => {
+                write!(out, "{name}")?;
+                parameters.iter().try_for_each(|parameter| write!(out, " {parameter}"))?;
+            }
+            Work::Command(words) => write!(out, "{}", words.join(" "))?,
+        }
+        match self.threads {
+            1 => Ok(()),
+            threads => write!(out, ", {threads} threads"),
+        }
+    }
+}

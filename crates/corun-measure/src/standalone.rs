@@ -170,7 +170,14 @@ fn fitting(
         idle_siblings: Vec::new(),
         smt: None,
     };
-    calibrate(&mut executor, &arm, time.as_secs_f64(), descriptor.least_operations)
+    calibrate(
+        &mut executor,
+        &arm,
+        time.as_secs_f64(),
+        descriptor.least_operations,
+        // As long as it takes: its user waits for one run.
+        Duration::MAX,
+    )
 }
 
 fn summary(

@@ -177,6 +177,7 @@ impl Simulator {
         let target = self.target(program, operations)?;
         let chosen: Chosen<'_> = choose_for(None, &target).map_err(|error| error.to_string())?;
         let request = TraceRequest {
+            remarks: Vec::new(),
             target,
             part: Part::Of(plan),
             instructions: None,

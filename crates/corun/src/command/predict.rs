@@ -1,6 +1,5 @@
 //! `corun predict -- COMMAND`: what a busy sibling would do to a program on a core, and what it takes there alone.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_t
 use corun_trace::{SystemCall, Target, choose_for};
 
 use super::program;
+use super::traced::{TracedArguments, TracedProgram};
 use crate::core_model::{timings, validation_caveat};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
@@ -94,9 +94,9 @@ pub(crate) struct Arguments {
     /// Print nothing but the result and errors
     #[arg(short, long)]
     quiet: bool,
-    /// The program and its arguments; it runs several times, its output discarded
-    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
+    /// The program, which runs several times, its output discarded
+    #[command(flatten)]
+    traced: TracedArguments,
 }
 
 /// The source of the memory parameters.
@@ -109,9 +109,7 @@ enum MemorySource {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    program::check(&arguments.command)?;
-    let (program, rest) = arguments.command.split_first().expect("clap asks for one");
-    let target = Target::find(program, rest)?;
+    let TracedProgram { target, from, .. } = arguments.traced.program()?;
     let beside = arguments.beside()?;
     let host = host_core();
     let chosen = arguments.cores(host.as_ref())?;
@@ -149,7 +147,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         cores,
         beside,
         tracer,
-        from: arguments.from_call,
+        from: arguments.from_call.or(from),
         sampling,
         pages: arguments.pages.into(),
         measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),

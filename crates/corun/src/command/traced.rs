@@ -19,7 +19,7 @@ use crate::{interruption, values};
 /// The program to trace.
 #[derive(Debug, Args)]
 pub(super) struct TracedArguments {
-    /// Trace a built-in workload instead of a command: its work alone, without what prepares it
+    /// Take a built-in workload instead of a command: its work alone, without what prepares it
     /// (`corun bench list` shows them)
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     workload: Option<String>,

@@ -3,7 +3,7 @@
 //! Every window was simulated twice after the same warm-up, so that the ratio is of like with like: most of what
 //! distinguishes windows cancels in it (Cochran 1977, Sampling Techniques, 6.4).
 
-use corun_record::{Cause, Effect, Estimate, MemoryRequests, MissRate, StackShare};
+use corun_record::{Cause, Caveat, Effect, Estimate, MemoryRequests, MissRate, StackShare};
 use corun_sim::{SimulatedWindow, SimulatedWindows};
 use corun_stats::student_t;
 
@@ -89,6 +89,31 @@ pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
         level: a.level,
         blocks: a.blocks.min(b.blocks),
     }
+}
+
+/// How far predicted yields of programs that no model was tuned with were from published ones: the root of the mean square
+/// over the faithful held-out rows of docs/accuracy-siblings.md, and their number.
+const MODEL_ERROR: f64 = 0.069;
+const MODEL_ERROR_ROWS: u32 = 9;
+
+/// A yield whose interval also has the error that the model had on programs that it was not tuned with.
+pub(crate) fn with_model_error(yielded: &Estimate) -> Estimate {
+    let model = student_t(LEVEL, MODEL_ERROR_ROWS + 1).unwrap_or(0.0) * MODEL_ERROR;
+    let low = yielded.value - (yielded.value - yielded.low).hypot(model);
+    let high = yielded.value + (yielded.high - yielded.value).hypot(model);
+    // No core does no work.
+    Estimate { low: low.max(0.1 * yielded.value), high, ..*yielded }
+}
+
+/// The sentence on that error.
+pub(crate) fn model_error_caveat() -> Caveat {
+    Caveat::new(
+        "sibling-model-error",
+        format!(
+            "The interval of the core's work holds the choice of windows and the model's error on {MODEL_ERROR_ROWS} published \
+             yields of other programs ({MODEL_ERROR} of a yield, root mean square): docs/accuracy-siblings.md."
+        ),
+    )
 }
 
 /// Cycles of an instruction by component.
@@ -179,6 +204,31 @@ mod tests {
         assert!((same.value - 1.6).abs() < 1e-12 && (same.low - 1.6).abs() < 1e-12);
         let unequal = work_of_two(&estimate(2.0, 2.0, 2.0), &estimate(1.0, 1.0, 1.0));
         assert!((unequal.value - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_error_of_the_model_is_that_of_the_published_rows() {
+        let page = corun_testing::repository().join("docs/accuracy-siblings.md");
+        let page = corun_files::read_text(&page).expect("the page");
+        let held_out = page.split("## Held out").nth(1).expect("its rows");
+        let rows = held_out.lines().take_while(|line| !line.starts_with("## "));
+        let errors: Vec<f64> = rows
+            .filter(|row| row.contains("| faithful |"))
+            .filter_map(|row| row.trim_end_matches(" |").rsplit(' ').next()?.parse().ok())
+            .collect();
+        assert_eq!(errors.len() as u32, MODEL_ERROR_ROWS);
+        let square = errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64;
+        assert!((square.sqrt() - MODEL_ERROR).abs() < 0.003, "{}", square.sqrt());
+    }
+
+    #[test]
+    fn the_error_of_the_model_widens_an_interval_and_moves_nothing() {
+        let sure = with_model_error(&estimate(1.5, 1.5, 1.5));
+        assert_eq!(sure.value, 1.5);
+        assert!((sure.high - sure.value) > 2.0 * MODEL_ERROR && (sure.value - sure.low) > 2.0 * MODEL_ERROR);
+        let unsure = with_model_error(&estimate(1.5, 1.0, 2.0));
+        assert!(unsure.low < 1.0 && unsure.high > 2.0 && unsure.high < 2.1);
+        assert!(with_model_error(&estimate(0.1, 0.0, 0.2)).low > 0.0);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use corun_record::{Caveat, MeasuredRun, MeasuredRuns, PageSize};
 use corun_trace::{Ending, Plan};
 
 use super::Report;
+use crate::siblings::model_error_caveat;
 
 /// User time below which start-up decides what is measured, in seconds.
 const MIN_USER_S: f64 = 0.01;
@@ -23,10 +24,11 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
         ),
         Caveat::new(
             "model-error",
-            "The interval is that of the windows alone, and says nothing of the model: docs/accuracy.md \
+            "The interval of the cycles is that of the windows alone, and says nothing of the model: docs/accuracy.md \
              has how far models were off on whole programs.",
         ),
     ]);
+    caveats.extend((!report.beside.is_empty()).then(model_error_caveat));
     caveats.extend(notable_kernel_share(report));
     if report.job.pages == PageSize::Huge {
         let of_measured = match report.measured.runs {

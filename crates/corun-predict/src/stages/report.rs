@@ -13,7 +13,7 @@ use super::{
     BesideRun, ExtrapolatedRun, FittedModel, MeasuredProgram, RecordedRun, SimulatedRun, caveats,
 };
 use crate::estimate::{LEVEL, over, repeated};
-use crate::siblings::{self, slowdown, work, work_of_two};
+use crate::siblings::{self, slowdown, with_model_error, work, work_of_two};
 use crate::{Core, Job};
 
 /// The arm of every observation here.
@@ -154,7 +154,9 @@ impl Report<'_> {
             let own = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>())?;
             let other = self.slowdown_of_other(run);
             let (metric, value) = match run.placement {
-                Placement::Packed(_) => (Metric::CoreEquivalence, own),
+                Placement::Packed(_) => {
+                    (Metric::CoreEquivalence, ratio_of_work(run, &own, other.as_ref()))
+                }
                 _ => (Metric::SmtYield, ratio_of_work(run, &own, other.as_ref())),
             };
             let observation = |metric, estimate| Observation {
@@ -223,10 +225,12 @@ impl Report<'_> {
 /// Work of the core over that of a core with one thread; of `packed` the time of its workers over that on cores of their
 /// own.
 fn ratio_of_work(run: &BesideRun, own: &Estimate, other: Option<&Estimate>) -> Estimate {
+    let yielded = other.map_or_else(|| work(run.threads, own), |other| work_of_two(own, other));
+    let yielded = with_model_error(&yielded);
     match (run.placement, other) {
-        (_, Some(other)) => work_of_two(own, other),
-        (Placement::Packed(_), None) => *own,
-        _ => work(run.threads, own),
+        // The time of as many copies on fewer cores.
+        (Placement::Packed(_), None) => work(run.threads, &yielded),
+        _ => yielded,
     }
 }
 

@@ -12,7 +12,7 @@ const HELPS: f64 = 1.05;
 
 /// The page in Markdown, and the command that makes it.
 pub(crate) fn page(rows: &[Predicted], command: &str) -> String {
-    let mut text = format!("# How good predictions of SMT yields are\n\n    {command}\n\n{HOW}\n");
+    let mut text = format!("# How good predictions of SMT yields are\n\n    {command}\n\n{HOW}");
     for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
         let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
         if !of.is_empty() {

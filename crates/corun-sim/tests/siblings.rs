@@ -10,9 +10,16 @@ use made::{By, Loop, body, simulated, smt_yield};
 
 /// Every core, without the bound on taken branches, which would hide what other resources do to short loops.
 fn models() -> Vec<CoreModel> {
-    let mut models = corun_model::all().unwrap();
-    models.iter_mut().for_each(|model| model.front.prediction.taken_beside = None);
-    models
+    corun_model::all().unwrap().into_iter().map(without_bound).collect()
+}
+
+fn find(name: &str) -> CoreModel {
+    without_bound(corun_model::find(name).unwrap())
+}
+
+fn without_bound(mut model: CoreModel) -> CoreModel {
+    model.front.prediction.taken_beside = None;
+    model
 }
 
 fn with(model: &CoreModel, settings: &[(&str, &str)]) -> CoreModel {
@@ -280,6 +287,23 @@ fn a_wrong_path_takes_slots_from_the_sibling_and_no_time_from_its_own_thread() {
 }
 
 #[test]
+fn loads_that_are_issued_before_their_bytes_are_there_take_ports_from_the_sibling() {
+    // mov rax, [rbx]; add rax, 1; mov [rbx], rax; then eight times mov rcx, [rbx].
+    let chain = [0x48, 0x8b, 0x03, 0x48, 0x83, 0xc0, 0x01, 0x48, 0x89, 0x03];
+    let code = [&chain[..], &[0x48, 0x8b, 0x0b].repeat(8)].concat();
+    let program = Loop { body: &code, touches: &|_| vec![0x9000; 10], ..Loop::default() }.trace();
+    for name in ["ivy-bridge", "coffee-lake"] {
+        let early = find(name);
+        let late = with(&early, &[("memory.forwarding.early_issue", "false")]);
+        let [alone, alone_late] =
+            [&early, &late].map(|it| simulated(it, &[&program], "spread", 1).cycles(0).unwrap());
+        assert!(alone < 1.02 * alone_late, "{name}: {alone} alone, {alone_late}");
+        let [early, late] = [&early, &late].map(|model| smt_yield(model, &[&program]));
+        assert!(early < 0.95 * late, "{name}: {early} {late}");
+    }
+}
+
+#[test]
 fn prediction_that_siblings_share_bounds_their_taken_branches() {
     let model = corun_model::find("zen3").unwrap();
     // add rax, 1; dec rcx; jnz
@@ -326,7 +350,7 @@ fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
     let all_of_renaming =
         ["dispatch.policy", "fetch.policy", "retire.policy"].map(|field| (field, "replicated"));
     for name in ["zen2", "zen3", "zen4"] {
-        let model = corun_model::find(name).unwrap();
+        let model = find(name);
         let renaming = taken(&model, &moves, &all_of_renaming);
         let a_port = taken(&model, &products(), &[("schedulers.policy", "replicated")]);
         for (claimed, won) in [renaming, a_port] {
@@ -342,7 +366,7 @@ fn lines_that_a_sibling_evicted_stay_in_a_cache_of_ones_own() {
         let off = |field: &String| {
             (field.clone(), if field.contains("str") { "0" } else { "false" }.to_owned())
         };
-        let model = corun_model::find(name).unwrap().with(&quiet.each_ref().map(off)).unwrap();
+        let model = find(name).with(&quiet.each_ref().map(off)).unwrap();
         for (blamed, policy, kib) in [
             ("sibling: L1D", "l1d.policy", model.memory.l1d.kib),
             ("sibling: L2", "l2.policy", model.hierarchy.l2.kib),
@@ -376,7 +400,7 @@ fn copies_of_a_program_gain_nothing_by_its_addresses() {
     let decoded = Loop { body: &[0x41, 0x89, 0xf8].repeat(600), rounds: 200, ..Loop::default() };
     let decoded = decoded.trace();
     for name in ["zen3", "zen4", "ivy-bridge", "coffee-lake"] {
-        let model = corun_model::find(name).unwrap();
+        let model = find(name);
         for (what, program) in [("fib", &fib), ("guesses", &guesses), ("decoded", &decoded)] {
             let [common, own] =
                 [false, true].map(|own| made::yield_with_code(&model, program, own));
@@ -393,7 +417,7 @@ fn copies_of_a_program_gain_nothing_by_its_addresses() {
 
 #[test]
 fn a_thread_never_begins_before_another_one_let_it_in() {
-    let model = corun_model::find("zen4").unwrap();
+    let model = find("zen4");
     let handed_over = |by, is_after| made::handed_over(&chain(), 500, by, is_after);
     let ratio = |by| {
         let time = |is_after| made::on_two_cores(&model, &handed_over(by, is_after));
@@ -453,7 +477,7 @@ fn beside_copies_of_everything_a_thread_takes_as_long_as_alone() {
 fn what_is_left_of_a_width_is_the_siblings() {
     // mov r8d, edi: renaming alone, of code that is fetched and decoded anew in each round.
     let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
-    let model = corun_model::find("zen4").unwrap();
+    let model = find("zen4");
     let own =
         ["fetch.policy", "decoder.policy", "retire.policy"].map(|field| (field, "replicated"));
     let claimed = |settings: &[(&str, &str)], blamed: &str| {
@@ -493,7 +517,7 @@ fn whoever_waits_with_fewest_instructions_fetches_first_and_once() {
     let own = ("*.policy", "replicated");
     let by_count = ("fetch.choice", "instruction-count");
     for name in ["little-smt4", "zen4"] {
-        let model = corun_model::find(name).unwrap();
+        let model = find(name);
         let time = |settings: &[(&str, &str)], siblings: &[&Trace], placement| {
             let model = with(&model, settings);
             simulated(&model, &[&[&moves], siblings].concat(), placement, 1).cycles(0).unwrap()
@@ -517,7 +541,7 @@ fn what_a_window_of_misses_is_worth_is_won_back_by_a_whole_one() {
     // mov r8d, edi: renaming alone.
     let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
     for name in ["zen2", "zen3", "zen4", "ivy-bridge", "coffee-lake"] {
-        let model = corun_model::find(name).unwrap();
+        let model = find(name);
         // Two misses are in the whole buffer together, and not in half of it.
         let window = misses(model.back.rob.entries as usize * 6 / 10);
         let of = |model: &CoreModel| simulated(model, &[&window, &moves], "full@2", 1);

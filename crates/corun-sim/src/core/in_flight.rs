@@ -227,7 +227,6 @@ impl InFlightUops {
             return false;
         }
         self.wait(load.index() as u64, data, extra);
-        self.get_mut(load).has_port = false;
         true
     }
 

@@ -129,6 +129,11 @@ impl<F: InstructionSource> Core<F> {
     }
 
     fn start(&mut self, handle: Handle, set: usize, port: usize, memory: &mut Memory) {
+        if self.is_early(handle) {
+            self.ports[set].free[port] = self.now + 1;
+            self.is_active = true;
+            return;
+        }
         let (now, index) = (self.now, handle.thread());
         self.issuing |= 1 << index;
         let thread = &mut self.threads[index];
@@ -146,10 +151,6 @@ impl<F: InstructionSource> Core<F> {
         ports.counts.start(now, port);
         let done = match kind {
             Kind::Compute | Kind::StoreData(_) => now + latency,
-            Kind::Load(_) if self.is_early(handle, set, port) => {
-                self.is_active = true;
-                return;
-            }
             Kind::Load(_) if self.must_wait(handle, memory) => {
                 self.is_active = true;
                 return;
@@ -168,17 +169,20 @@ impl<F: InstructionSource> Core<F> {
         self.finish(handle, done, None);
     }
 
-    /// Whether a load was issued before the store whose bytes it gets has handed them over: then it takes its port once
-    /// more, and is done when they are there.
-    fn is_early(&mut self, handle: Handle, set: usize, port: usize) -> bool {
-        if !self.parameters.load_store.early_issue || !self.in_flight(handle).is_forwarded {
+    /// Whether a load is issued before the store whose bytes it gets has handed them over: then it has taken its port for
+    /// nothing, and is issued again when they are there.
+    fn is_early(&mut self, handle: Handle) -> bool {
+        let &InFlightUop { kind, is_forwarded, .. } = self.in_flight(handle);
+        if !(self.parameters.load_store.early_issue
+            && is_forwarded
+            && matches!(kind, Kind::Load(_)))
+        {
             return false;
         }
         let in_flight_uops = &mut self.threads[handle.thread()].in_flight_uops;
         if !in_flight_uops.wait_for_data(handle, self.now) {
             return false;
         }
-        self.ports[set].free[port] += 1;
         let &InFlightUop { pending, ready, .. } = self.in_flight(handle);
         if pending == 0 {
             self.wheel.call(self.now, ready.max(self.now + 1), handle);

@@ -56,6 +56,31 @@ const MAX_UOPS: usize = 24;
 /// Displacements below it do not make an address complex (Intel, Optimization Reference Manual, 2.4.5.2).
 const NEAR: u64 = 2048;
 
+/// Gives x87 registers their places in the file, of which `top` is the first before the instruction. Returns which is the
+/// first after it.
+///
+/// Where a block begins the top is taken to be where it always is: code leaves as much on the stack as it found.
+fn stack_top(lowered: &mut DecodedInstruction, decoded: &Instruction, top: u8) -> u8 {
+    let moves = decoded.fpu_stack_increment_info();
+    if moves.increment() == 0 && top == 0 {
+        return top;
+    }
+    let after = (i32::from(top) + moves.increment()).rem_euclid(8) as u8;
+    // What pushes writes its result there; what pops writes it before that.
+    let written = if moves.increment() < 0 { after } else { top };
+    for uop in &mut lowered.uops {
+        for source in &mut uop.sources {
+            if let Source::Register(register, _) = source {
+                *register = register.on_stack(top);
+            }
+        }
+        for register in &mut uop.results {
+            *register = register.on_stack(written);
+        }
+    }
+    after
+}
+
 impl<'m> Lowering<'m> {
     /// For a core with its timings.
     pub fn new(model: &'m CoreModel, timings: &'m TimingTable) -> Self {
@@ -108,6 +133,7 @@ impl<'m> Lowering<'m> {
         let mut instructions: Vec<DecodedInstruction> =
             Vec::with_capacity(block.instructions.len());
         let mut before: Option<Instruction> = None;
+        let mut top = 0;
         for encoded in &block.instructions {
             if !decoder.can_decode() {
                 break;
@@ -115,6 +141,7 @@ impl<'m> Lowering<'m> {
             let decoded = decoder.decode();
             let own: Vec<MemoryOperand> = operands.by_ref().take(encoded.operands.into()).collect();
             let mut lowered = self.instruction(&decoded, &own);
+            top = stack_top(&mut lowered, &decoded, top);
             if let (Some(first), Some(pending)) = (&before, instructions.last_mut())
                 && self.fuses(first, &decoded)
             {

@@ -47,6 +47,14 @@ impl RegisterId {
         }))
     }
 
+    /// A register of the x87 stack by its place in the file, when the top lies at `top`; another register as it is.
+    pub(crate) fn on_stack(self, top: u8) -> Self {
+        match self.0 {
+            STACK..CARRY => Self(STACK + (self.0 - STACK + top) % 8),
+            _ => self,
+        }
+    }
+
     /// The groups that flags are in.
     pub(crate) fn of_flags(bits: u32) -> impl Iterator<Item = Self> {
         let others = RflagsBits::ZF | RflagsBits::SF | RflagsBits::PF | RflagsBits::AF;

@@ -7,6 +7,8 @@
 
 mod effects;
 mod rounds;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

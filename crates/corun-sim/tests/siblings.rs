@@ -424,7 +424,9 @@ fn a_thread_never_begins_before_another_one_let_it_in() {
         time(true) / time(false)
     };
     // However often it polled when it was recorded.
-    for by in [By::SystemCalls, By::Spinning(2), By::Spinning(1000)] {
+    for by in
+        [By::SystemCalls, By::Spinning(2), By::Spinning(1000), By::Storing(2), By::Storing(1000)]
+    {
         assert!((1.9..=2.1).contains(&ratio(by)), "{by:?} {}", ratio(by));
     }
     assert!((0.9..=1.1).contains(&ratio(By::Nothing)), "{}", ratio(By::Nothing));

@@ -252,7 +252,7 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::replay::synchronisation::made::{
-        CALL, EXCHANGE, GIVE_AND_TRY, INCREMENT, POLL, STORE, in_this_order, recorded,
+        CALL, EXCHANGE, GIVE_AND_TRY, INCREMENT, POLL, STORE, WORK, in_this_order, recorded,
     };
     use crate::replay::synchronised::*;
 
@@ -283,11 +283,11 @@ mod tests {
         #[test]
         fn whatever_was_recorded_all_threads_come_to_their_end(
             threads in 2..5_u32,
-            steps in prop::collection::vec((0..4_usize, 0..12_usize, 0..2_u64), 0..120),
+            steps in prop::collection::vec((0..4_usize, 0..14_usize, 0..2_u64), 0..120),
         ) {
             // More polls than anything else.
             let codes =
-                [EXCHANGE, EXCHANGE, EXCHANGE, POLL, POLL, POLL, POLL, STORE, INCREMENT, INCREMENT, GIVE_AND_TRY, CALL];
+                [EXCHANGE, EXCHANGE, EXCHANGE, POLL, POLL, POLL, POLL, STORE, INCREMENT, INCREMENT, GIVE_AND_TRY, CALL, STORE, WORK];
             let steps: Vec<_> = steps
                 .into_iter()
                 .map(|(thread, code, place)| (thread % threads as usize, codes[code], 0x100 + 8 * place))

@@ -194,6 +194,8 @@ pub(crate) enum By {
     SystemCalls,
     /// The first exchanges a value at a place, for which the other one spins; it had tried so many times when it was recorded.
     Spinning(u64),
+    /// The first stores a value, for which the other one polls by plain loads, likewise.
+    Storing(u64),
     /// Both exchange something at places of their own, the second one over and over.
     Nothing,
 }
@@ -208,14 +210,25 @@ pub(crate) fn handed_over(body: &[u8], rounds: u64, by: By, is_after: bool) -> T
     // lock cmpxchg [rax], rdx; jnz to the beginning
     let exchange = decode(0x2000, &[0xf0, 0x48, 0x0f, 0xb1, 0x10, 0x75, 0xf9]).unwrap();
     let exchange = writer.define(exchange).unwrap();
+    // mov [rax], rbx; then cmp qword ptr [rax], 0; je to its beginning
+    let store = writer.define(decode(0x3000, &[0x48, 0x89, 0x18]).unwrap()).unwrap();
+    let poll = decode(0x4000, &[0x48, 0x83, 0x38, 0x00, 0x74, 0xfa]).unwrap();
+    let poll = writer.define(poll).unwrap();
     let threads = [1, 2].map(|number| writer.thread(number).unwrap());
     let mut orders = 0..;
     // What the second one does before the first, and then each.
     let mut does = |writer: &mut Writer<Vec<u8>>, number: usize, times: u64| {
+        if let By::Storing(_) = by {
+            let (block, count) = [(store, 1), (poll, 2)][number];
+            for _ in 0..times {
+                writer.execute(threads[number], block, count, &[0x8000]).unwrap();
+            }
+            return;
+        }
         let (marker, place) = match by {
             By::SystemCalls => (Marker::SystemCall(202), None),
             By::Spinning(_) => (Marker::Atomic, Some(0x8000)),
-            By::Nothing => (Marker::Atomic, Some(0x8000 + 0x100 * number as u64)),
+            By::Nothing | By::Storing(_) => (Marker::Atomic, Some(0x8000 + 0x100 * number as u64)),
         };
         for _ in 0..times {
             let order = orders.next().unwrap();
@@ -227,7 +240,7 @@ pub(crate) fn handed_over(body: &[u8], rounds: u64, by: By, is_after: bool) -> T
     };
     let tried = match by {
         By::SystemCalls => 0,
-        By::Spinning(times) => times,
+        By::Spinning(times) | By::Storing(times) => times,
         By::Nothing => 3,
     };
     let work = |writer: &mut Writer<Vec<u8>>, number: usize| {

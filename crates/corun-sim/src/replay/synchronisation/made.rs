@@ -10,8 +10,10 @@ pub(crate) const STORE: &[u8] = &[0x48, 0x89, 0x18];
 pub(crate) const INCREMENT: &[u8] = &[0xf0, 0x48, 0xff, 0x00];
 /// ... the last one and after it the first, ...
 pub(crate) const GIVE_AND_TRY: &[u8] = &[0xf0, 0x48, 0xff, 0x00, 0xf0, 0x48, 0x0f, 0xb1, 0x08];
-/// ... and a system call.
+/// ... a system call, ...
 pub(crate) const CALL: &[u8] = &[0x0f, 0x05];
+/// ... and an `inc rcx`, so that a loop is another one each time.
+pub(crate) const WORK: &[u8] = &[0x48, 0xff, 0xc1];
 
 /// What a thread does: which one, by which code, where, and its place among the markers of all, or 0.
 pub(crate) type Did = (usize, &'static [u8], u64, u64);
@@ -27,6 +29,7 @@ pub(crate) fn recorded(threads: u32, steps: &[Did]) -> (Trace, Vec<ThreadId>) {
         (0x4000, INCREMENT),
         (0x1000, GIVE_AND_TRY),
         (0x5000, CALL),
+        (0x6000, WORK),
     ];
     let blocks = blocks.map(|(at, code)| (code, writer.define(decode(at, code).unwrap()).unwrap()));
     let threads: Vec<_> = (0..threads).map(|number| writer.thread(7 + number).unwrap()).collect();
@@ -37,7 +40,7 @@ pub(crate) fn recorded(threads: u32, steps: &[Did]) -> (Trace, Vec<ThreadId>) {
         }
         let (_, block) = blocks.iter().find(|(own, _)| *own == code).unwrap();
         let executed = if code == GIVE_AND_TRY { 2 } else { 1 };
-        let accesses = if code == CALL { 0 } else { executed as usize };
+        let accesses = if code == CALL || code == WORK { 0 } else { executed as usize };
         writer.execute(threads[thread], *block, executed, &vec![place; accesses]).unwrap();
         if code == CALL {
             writer.mark(threads[thread], OrderedMarker { order, marker }).unwrap();

@@ -1,5 +1,5 @@
 //! The order of a process's threads, as it was when they were recorded: at system calls and signals, and where one spins
-//! until another has changed what it then changes itself. What they hand to each other by plain loads and stores is not kept.
+//! until another has changed what it then changes itself (`spins`), or has stored what it polls (`waits`).
 
 mod endless;
 #[cfg(test)]

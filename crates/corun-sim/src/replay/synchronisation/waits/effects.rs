@@ -32,12 +32,11 @@ impl Effects {
 
     fn of_instruction(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> Self {
         use Mnemonic::{Cpuid, Int, Int3, Rdpmc, Rdrand, Rdseed, Rdtsc, Rdtscp, Syscall, Sysenter};
-        let mut own = Self::default();
-        own.is_other = is_atomic(instruction)
-            || matches!(
-                instruction.mnemonic(),
-                Cpuid | Int | Int3 | Rdpmc | Rdrand | Rdseed | Rdtsc | Rdtscp | Syscall | Sysenter
-            );
+        let asks = matches!(
+            instruction.mnemonic(),
+            Cpuid | Int | Int3 | Rdpmc | Rdrand | Rdseed | Rdtsc | Rdtscp | Syscall | Sysenter
+        );
+        let mut own = Self { is_other: asks || is_atomic(instruction), ..Self::default() };
         for used in factory.info(instruction).used_registers() {
             use OpAccess::{CondRead, CondWrite, Read, ReadCondWrite, ReadWrite, Write};
             let places = Registers::of(used.register());
@@ -76,11 +75,11 @@ const FLAGS: u128 = 1 << 127;
 impl Registers {
     fn of(register: Register) -> Self {
         let full = register.full_register();
-        if full == Register::RSP || full == Register::RIP {
+        if matches!(full, Register::RSP | Register::RIP | Register::None) {
             // Where equal addresses are accessed each time, the stack is as high.
             return Self::default();
         }
-        let Some(number) = full.number_in_class() else { return Self(FLAGS) };
+        let number = full.number();
         match register {
             _ if register.is_gpr8() || register.is_gpr16() => Self(1 << (2 * number)),
             _ if full.is_gpr() => Self(3 << (2 * number)),
@@ -89,17 +88,6 @@ impl Registers {
             // x87, MMX, segments: seldom, and all together.
             _ => Self(1 << 72),
         }
-    }
-}
-
-/// The number of a register among those of its class.
-trait NumberInClass {
-    fn number_in_class(self) -> Option<usize>;
-}
-
-impl NumberInClass for Register {
-    fn number_in_class(self) -> Option<usize> {
-        (self != Register::None).then(|| self.number())
     }
 }
 

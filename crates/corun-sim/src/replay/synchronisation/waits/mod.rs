@@ -7,6 +7,8 @@
 
 mod effects;
 mod rounds;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -145,10 +147,9 @@ impl Waits {
                 }
                 if direction != Direction::Read {
                     follows_store = true;
-                    for visit in self.sites.get_mut(&(thread, place)).into_iter() {
-                        let last = visit.all.last_mut();
-                        let last = last.filter(|last| last.between.before == before);
-                        last.into_iter().for_each(|last| last.is_passed_on = true);
+                    let visits = self.sites.get_mut(&(thread, place));
+                    if let Some(last) = visits.and_then(|visits| visits.all.last_mut()) {
+                        last.is_passed_on |= last.between.before == before;
                     }
                     let stores = self.stores.entry(place).or_default();
                     open.push(Noted { place, is_store: true, index: stores.len() });

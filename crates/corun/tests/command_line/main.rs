@@ -25,6 +25,7 @@ mod predict;
 mod real_services;
 mod schedule;
 mod schema;
+mod seeds;
 mod services;
 mod shells;
 mod simulate;

@@ -75,7 +75,7 @@ pub(super) fn times(result: &StudyResult) -> Table {
             here(figure.measured_cpu.map(|it| it.system)),
         ]);
     }
-    let header = ["figure", "published", "user", "system", "here", "user", "system"];
+    let header = ["figure", "published", "user", "system", "here", "user here", "system here"];
     Table { header: header.map(str::to_owned).to_vec(), rows }
 }
 

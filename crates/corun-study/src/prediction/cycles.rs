@@ -101,7 +101,7 @@ impl SimulatedCycles {
                 Ok(found) => {
                     all.0.extend(seats.iter().zip(found).map(|(seats, cycles)| {
                         (Key::of(&prediction.core, program, *seats), cycles)
-                    }))
+                    }));
                 }
                 Err(reason) => failed.push(format!("{program}: {reason}")),
             }

@@ -122,7 +122,7 @@ impl FilePrediction {
                 // Of a table the rows that have a program; others are named below.
                 match programs.get(&file.program.replace(ROW, row)) {
                     Some(program) => {
-                        predicted.push(file.read(figure, program, &programs, figures)?)
+                        predicted.push(file.read(figure, program, &programs, figures)?);
                     }
                     None if row.is_empty() => {
                         let known = programs.keys().map(String::as_str);

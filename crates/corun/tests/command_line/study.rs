@@ -131,7 +131,7 @@ fn mistakes_are_answered_before_anything_runs() {
 
 #[test]
 fn only_the_rows_that_are_asked_for_are_run() {
-    let only = ["--only=one-a-cpu-own", "--only=sharing-penalty", "--max-time=4s", "--json=-"];
+    let only = ["--only=one-a-cpu-own", "--only=sharing-penalty", "--max-time=20s", "--json=-"];
     let outcome = Outcome::of(corun(["study", "run", "smt-test-2020"]).args(only));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let result = StudyResult::from_json(&outcome.output).unwrap();

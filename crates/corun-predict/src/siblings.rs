@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_error_of_the_model_is_that_of_the_published_rows() {
         let page = corun_testing::repository().join("docs/accuracy-siblings.md");
-        let page = corun_files::read_text(&page).expect("the page");
+        let page = std::fs::read_to_string(page).expect("the page");
         let held_out = page.split("## Held out").nth(1).expect("its rows");
         let rows = held_out.lines().take_while(|line| !line.starts_with("## "));
         let errors: Vec<f64> = rows
@@ -225,7 +225,10 @@ mod tests {
     fn the_error_of_the_model_widens_an_interval_and_moves_nothing() {
         let sure = with_model_error(&estimate(1.5, 1.5, 1.5));
         assert_eq!(sure.value, 1.5);
-        assert!((sure.high - sure.value) > 2.0 * MODEL_ERROR && (sure.value - sure.low) > 2.0 * MODEL_ERROR);
+        assert!(
+            (sure.high - sure.value) > 2.0 * MODEL_ERROR
+                && (sure.value - sure.low) > 2.0 * MODEL_ERROR
+        );
         let unsure = with_model_error(&estimate(1.5, 1.0, 2.0));
         assert!(unsure.low < 1.0 && unsure.high > 2.0 && unsure.high < 2.1);
         assert!(with_model_error(&estimate(0.1, 0.0, 0.2)).low > 0.0);

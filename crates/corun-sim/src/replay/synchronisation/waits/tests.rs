@@ -27,7 +27,7 @@ fn waits_of(threads: u32, steps: &[Did], place: u64) -> Vec<Vec<(u32, usize)>> {
             stores.entry(thread as u32).or_default().push(*position);
         }
     }
-    let mut of = |thread: &ThreadId| {
+    let of = |thread: &ThreadId| {
         let all = order.spins.remove(thread).unwrap_or_default().into_iter();
         let number = |spin: Spin| {
             let from = spin.from.0;
@@ -35,7 +35,7 @@ fn waits_of(threads: u32, steps: &[Did], place: u64) -> Vec<Vec<(u32, usize)>> {
         };
         all.map(number).collect()
     };
-    ids.iter().map(|id| of(id)).collect()
+    ids.iter().map(of).collect()
 }
 
 fn polls(thread: usize, in_vain: usize, place: u64) -> Vec<Did> {

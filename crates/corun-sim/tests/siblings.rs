@@ -67,18 +67,18 @@ fn at_once(model: &CoreModel, program: &Trace) -> f64 {
 fn siblings_start_micro_ops_in_the_same_cycle_where_the_core_has_ports_for_both() {
     // add rax, rax: one a cycle for each thread, on any of several ports.
     let additions = body(&[0x48, 0x01, 0xc0].repeat(20));
-    let stream = body(&products());
     for model in models() {
         let found = at_once(&model, &additions);
         assert!((0.7..=1.0).contains(&found), "{}: {found}", model.name);
-        let found = at_once(&model, &stream);
-        assert!(found <= 0.2, "one port starts one micro-op a cycle, {}: {found}", model.name);
         let alone = simulated(&model, &[&additions], "spread", 1);
         let workers = alone.phases.iter().flat_map(|phase| &phase.workers);
         assert!(
             workers.map(|one| one.simulated.issue).all(|it| it.own > 0 && it.with_sibling == 0)
         );
     }
+    // One of its ports multiplies, and starts one micro-op a cycle.
+    let found = at_once(&corun_model::find("coffee-lake").unwrap(), &body(&products()));
+    assert!(found <= 0.2, "{found}");
 }
 
 /// The SMT yield of one program on all of a core's threads, or on so many.

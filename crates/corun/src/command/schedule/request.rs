@@ -136,7 +136,7 @@ impl Request {
 
     /// The files of pairs.
     fn pair_files(&self) -> String {
-        let files: Vec<String> = self.pairs.iter().map(|it| shown(&it.file).to_string()).collect();
+        let files: Vec<String> = self.pairs.iter().map(|it| shown(&it.file)).collect();
         files.join(", ")
     }
 

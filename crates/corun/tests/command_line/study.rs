@@ -149,8 +149,9 @@ fn only_the_rows_that_are_asked_for_are_run() {
 const TOLERANCE: f64 = 0.03;
 
 /// Predictions that are made again in every run of the tests; all of them are with `CORUN_BLESS=1`, which writes
-/// `studies/simulated-cycles.csv`.
-const MADE_AGAIN: [&str; 3] = ["fib granularity=4096", "ram touched=4KiB", "aim9/div_int"];
+/// `studies/simulated-cycles.csv`. Two copies of `fib` are none of them: they take 10 or 12 cycles an addition, by the
+/// build or by where they lie in memory.
+const MADE_AGAIN: [&str; 3] = ["ram touched=4KiB", "aim9/div_int", "aim9/mul_double"];
 
 #[test]
 fn predictions_are_what_the_simulator_gives_now() {

@@ -108,7 +108,7 @@ fn curves(corun: &Path) -> Vec<Program> {
 }
 
 /// What a worker asks of the kernel when it has laid out its memory.
-const BEGINS: &str = "getppid";
+const BEGINS: &str = "sched_get_priority_max";
 
 /// How much memory a chain of loads goes through, and how many loads there are.
 const LADDER: [(&str, u64); 9] = [

@@ -29,6 +29,18 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
         ),
     ]);
     caveats.extend((!report.beside.is_empty()).then(model_error_caveat));
+    let refused = report.beside.iter().filter(|run| !report.can_be(run));
+    caveats.extend(refused.map(|run| {
+        let changed = run.setting.iter().map(|it| format!(" with {it}")).collect::<String>();
+        Caveat::new(
+            "implausible-yield",
+            format!(
+                "There is no figure of {}{changed}: what was simulated is no yield that a core can have, which happens where \
+                 so little is simulated that one copy warms caches for the other.",
+                run.placement
+            ),
+        )
+    }));
     caveats.extend(notable_kernel_share(report));
     if report.job.pages == PageSize::Huge {
         let of_measured = match report.measured.runs {

@@ -8,6 +8,7 @@ use corun_record::{
     Placement, PredictedCore, PredictedPlacement, PredictedWindow, Prediction, SkippedPart, Source,
     TracedPart, WhatIf,
 };
+use corun_sim::{Spread, plausible};
 
 use super::{
     BesideRun, ExtrapolatedRun, FittedModel, MeasuredProgram, RecordedRun, SimulatedRun, caveats,
@@ -100,8 +101,21 @@ impl Report<'_> {
 
     /// The program beside siblings, on the model as it is.
     fn placements(&self) -> Vec<PredictedPlacement> {
-        let runs = self.beside.iter().filter(|run| run.setting.is_none());
+        let runs = self.beside.iter().filter(|run| run.setting.is_none() && self.can_be(run));
         runs.filter_map(|run| self.placement(run)).collect()
+    }
+
+    /// Whether the work of the core is a figure that a core can have; one that is not is in no answer.
+    pub(super) fn can_be(&self, run: &BesideRun) -> bool {
+        let Some(own) = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>()) else {
+            return false;
+        };
+        let work = match self.slowdown_of_other(run) {
+            Some(other) => work_of_two(&own, &other),
+            None => work(run.threads, &own),
+        };
+        let work = Spread { mean: work.value, low: work.value, high: work.value };
+        plausible::of_yield("an SMT yield of", work, f64::from(run.threads)).is_ok()
     }
 
     fn placement(&self, run: &BesideRun) -> Option<PredictedPlacement> {
@@ -138,7 +152,7 @@ impl Report<'_> {
     }
 
     fn what_if(&self) -> Vec<WhatIf> {
-        let changed = self.beside.iter().filter_map(|run| {
+        let changed = self.beside.iter().filter(|run| self.can_be(run)).filter_map(|run| {
             let setting = run.setting.clone()?;
             let own = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>())?;
             let estimate = ratio_of_work(run, &own, self.slowdown_of_other(run).as_ref());
@@ -149,7 +163,7 @@ impl Report<'_> {
 
     /// What siblings do, for each placement.
     fn beside_observations(&self) -> Vec<Observation> {
-        let runs = self.beside.iter().filter(|run| run.setting.is_none());
+        let runs = self.beside.iter().filter(|run| run.setting.is_none() && self.can_be(run));
         let of_run = |run: &BesideRun| {
             let own = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>())?;
             let other = self.slowdown_of_other(run);

@@ -81,14 +81,14 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     }
     let work = work(prediction, placement)?;
     let verdict = Verdict::of(&work).word();
-    let times = ratio(&placement.slowdown);
+    let times = format!("{:.2}", placement.slowdown.value);
     Some(match &placement.slowdown_of_other {
         Some(other) => format!(
             "Sharing a core of {core} {verdict}: the two programs do {} times the work of one ({}); the program \
              takes {times} times as long as alone, the other one {} times.",
             ratio(&work),
             interval(&work),
-            ratio(other)
+            format_args!("{:.2}", other.value)
         ),
         None => format!(
             "A busy sibling {verdict}: {} of {core} do {} times the work of one ({}); each takes {times} times \
@@ -144,7 +144,7 @@ pub(super) fn picture(prediction: &Prediction, columns: u16) -> String {
             limits: Some([work.low, work.high]),
             columns: vec![
                 format!("{} ({})", ratio(&work), interval(&work)),
-                ratio(&placement.slowdown),
+                format!("{:.2}", placement.slowdown.value),
             ],
         });
     }
@@ -263,7 +263,7 @@ pub(super) fn row(prediction: &Prediction) -> Vec<String> {
         }
         None => ("-".to_owned(), "-".to_owned()),
     };
-    let slowdown = first.map_or_else(|| "-".to_owned(), |it| ratio(&it.slowdown));
+    let slowdown = first.map_or_else(|| "-".to_owned(), |it| format!("{:.2}", it.slowdown.value));
     let cause = first.and_then(|it| it.causes.iter().find(|it| it.effect == Effect::Costs));
     let cause = cause.map_or_else(|| "-".to_owned(), |it| it.component.clone());
     vec![prediction.core.model.clone(), ipc, yielded, slowdown, verdict, cause]

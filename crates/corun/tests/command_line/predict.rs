@@ -174,9 +174,9 @@ fn what_counts_may_begin_behind_a_system_call() {
     for options in
         [&["--whole"][..], &["--sample=5:10k"], &["--sample=60:1k"], &["--length=50k"], &[]]
     {
-        let from = worker(&[options, &["--from-call=getppid"]].concat());
+        let from = worker(&[options, &["--from-call=sched_get_priority_max"]].concat());
         let before = from.traced.skipped.as_ref().expect("instructions before");
-        assert_eq!(before.call, "getppid");
+        assert_eq!(before.call, "sched_get_priority_max");
         assert!(before.instructions > 100_000, "{options:?} {before:?}");
         let all = before.instructions + from.traced.instructions;
         let is_near = all.abs_diff(whole.traced.instructions) < whole.traced.instructions / 20;
@@ -359,7 +359,10 @@ fn a_busy_sibling_is_predicted_with_its_interval_and_causes() {
         "--json=-",
         "--what-if=rob.policy=shared",
     ];
-    let prediction = read(&Outcome::of(predict(&options).args(counts(300))));
+    let of = || {
+        Outcome::of(corun(["predict", "--quiet", "--model=zen4"]).args(options).args(counts(300)))
+    };
+    let prediction = read(&of());
     let [full] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
     assert_eq!((full.placement, full.threads), (Placement::Full(None), 2));
     let slowdown = full.slowdown;
@@ -373,7 +376,7 @@ fn a_busy_sibling_is_predicted_with_its_interval_and_causes() {
     let [changed] = &prediction.what_if[..] else { panic!("{:?}", prediction.what_if) };
     assert_eq!(changed.setting, "rob.policy=shared");
     // The same seed gives the same figures.
-    let again = read(&Outcome::of(predict(&options).args(counts(300))));
+    let again = read(&of());
     assert_eq!((again.beside, again.what_if), (prediction.beside, prediction.what_if));
 }
 

@@ -59,7 +59,8 @@ fn two_streams_for_the_same_port_gain_nothing() {
 fn at_once(model: &CoreModel, program: &Trace) -> f64 {
     let full = simulated(model, &[program], "full@2", 1);
     let workers = full.phases.iter().flat_map(|phase| &phase.workers);
-    let issue = workers.map(|one| one.simulated.issue).reduce(|sum, it| sum.plus(it)).unwrap();
+    let issue =
+        workers.map(|one| one.simulated.issue).reduce(corun_record::IssueCycles::plus).unwrap();
     issue.with_sibling as f64 / issue.own as f64
 }
 

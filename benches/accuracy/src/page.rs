@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn what_was_recorded_stands_beside_what_is_predicted_now() {
         let outcome = |measured| Ok(Outcome { prediction: prediction(9e7), measured });
-        let in_kernel = Measured { kernel_share: Some(0.23), ..measured() };
+        let in_kernel = Measured { kernel_share: Some(0.33), ..measured() };
         let rows = [
             row("gzip", Side::Tuned, outcome(Some(measured()))),
             row("zstd", Side::Tuned, outcome(Some(in_kernel))),
@@ -384,7 +384,7 @@ mod tests {
             "Measured there on 2025-12-31 beside earlier code; predicted on 2026-01-02 by",
             "elsewhere (a processor)",
             "| `gzip` | 200 | 90 | 100 | **0.90** (0.89 to 0.91) | 2.00 | 2 % | 1.5 | - | 10.0 | 90 |",
-            "| `zstd` | 200 | - | 100 | not predicted: 23 % of its time in the kernel | 2.00 |",
+            "| `zstd` | 200 | - | 100 | not predicted: 33 % of its time in the kernel | 2.00 |",
             "| `chase` | a load | 45.00 | 50.00 | **0.90** (0.89 to 0.91) | 2 % | 1.5 | - |",
             "Mean error 10.0 %, largest 10.0 %, of 1 programs; the aim is 8 %. 1 of them had the core",
             "1 of 1 points are within 10 %, without the 1 that fields of the model were fitted to.",

@@ -170,21 +170,16 @@ fn causes_of(alone: &[(String, f64)], beside: &[(String, f64)]) -> Vec<Cause> {
 
 /// Misses of the program alone and beside its siblings.
 pub(crate) fn misses(alone: &SimulatedWindows, beside: &SimulatedWindows) -> Vec<MissRate> {
-    let rate = |of: &SimulatedWindows, count: fn(&MemoryRequests) -> u64| {
-        1e3 * count(&of.together.requests) as f64 / of.together.instructions.max(1) as f64
+    let counts = |of: &SimulatedWindows| {
+        let MemoryRequests { l1i_misses, l1d_misses, l2_misses, main, .. } = of.together.requests;
+        let instructions = of.together.instructions.max(1) as f64;
+        [l1i_misses, l1d_misses, l2_misses, main].map(|count| 1e3 * count as f64 / instructions)
     };
-    let counts: [(&str, fn(&MemoryRequests) -> u64); 4] = [
-        ("L1I", |it| it.l1i_misses),
-        ("L1D", |it| it.l1d_misses),
-        ("L2", |it| it.l2_misses),
-        ("L3", |it| it.main),
-    ];
-    let of = |(cache, count): (&str, fn(&MemoryRequests) -> u64)| MissRate {
-        cache: cache.to_owned(),
-        alone: rate(alone, count),
-        beside: rate(beside, count),
-    };
-    counts.into_iter().map(of).collect()
+    let rates = counts(alone).into_iter().zip(counts(beside));
+    let named = ["L1I", "L1D", "L2", "L3"].into_iter().zip(rates);
+    let rate =
+        |(cache, (alone, beside)): (&str, _)| MissRate { cache: cache.to_owned(), alone, beside };
+    named.map(rate).collect()
 }
 
 #[cfg(test)]

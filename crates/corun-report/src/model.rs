@@ -199,7 +199,9 @@ mod tests {
             "schedulers name vector",
             "levels 1 2",
             "l2 kib 512 shared guide",
-            "prefetch lines.distance 2 8, adjacent yes",
+            // In the order of the document.
+            "lines.distance 2 8",
+            "adjacent yes",
             "main nanoseconds 80.5 measured",
             "front.fetch.bytes: from a relative",
             "guide: A guide, page 3",

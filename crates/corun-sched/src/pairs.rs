@@ -355,9 +355,10 @@ mod tests {
     }
 
     fn prediction(observations: &[Value]) -> Value {
+        let machine = corun_record::MachineSummary::default();
         json!({
             "format": "corun-prediction", "version": 2, "corun_version": "0", "started": "", "elapsed_s": 1.0,
-            "command": ["/usr/bin/gzip", "-9"], "machine": {},
+            "command": ["/usr/bin/gzip", "-9"], "machine": machine,
             "core": { "model": "zen4", "title": "", "reason": "", "ghz": 3.7, "clock": "model" },
             "traced": { "tracer": "", "threads": 1, "thread": 0, "instructions": 1, "simulated": 1,
                         "cost": { "instructions": 1, "cpu_s": 1.0, "peak_rss_bytes": 1 }, "windows": [] },

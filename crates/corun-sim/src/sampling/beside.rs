@@ -68,7 +68,6 @@ const STRIDE: u64 = 1 << 18;
 ///
 /// # Errors
 /// If a trace is damaged where it is read, or has no such thread, or the core makes no progress.
-#[expect(clippy::too_many_arguments, reason = "as simulate_windows has, with who runs beside")]
 pub fn simulate_windows_beside(
     model: &CoreModel,
     timings: &TimingTable,
@@ -273,7 +272,7 @@ mod tests {
 
     /// Windows alone, and beside these siblings.
     fn both(counted: &Trace, siblings: &[Sibling<'_>]) -> (SimulatedWindows, SimulatedWindows) {
-        let model = find("zen3").unwrap();
+        let model = find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
         let own = recording(counted);
         let small = PageSize::Small;
@@ -318,7 +317,7 @@ mod tests {
         let mut course = Course::new(recording(&chain), &siblings, 1);
         let share = recording(&port).share() / recording(&chain).share();
         assert!((course.progress[0] - share).abs() < 1e-12);
-        let model = find("zen3").unwrap();
+        let model = find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
         let mut machine =
             machine(&model, &timings, recording(&chain), &siblings, PageSize::Small, 1).unwrap();

@@ -6,7 +6,7 @@ use corun_record::{Placement, nearest_listed};
 use corun_workload::Parameters;
 use serde::Deserialize;
 
-use super::{Like, Otherwise, PredictedFigure, Prediction, Seats, SimulatedProgram, Work};
+use super::{Like, PredictedFigure, Prediction, Seats, SimulatedProgram, Work};
 use crate::modelled::{ROW, row};
 use crate::study::{Experiment, Figure};
 
@@ -48,19 +48,7 @@ struct FileFigure {
     /// Workers that take turns on each logical CPU.
     #[serde(default = "one")]
     turns: u32,
-    otherwise: Option<FileOtherwise>,
     like: Option<FileLike>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileOtherwise {
-    program: String,
-    placement: Placement,
-    #[serde(default = "one")]
-    cores: u32,
-    /// The part of the time.
-    share: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -202,17 +190,6 @@ impl FileFigure {
             let known = || programs.keys().map(String::as_str);
             programs.get(name).cloned().ok_or_else(|| unknown(field, name, known()))
         };
-        let otherwise = self.otherwise.as_ref().map(|other| {
-            if !(0.0..1.0).contains(&other.share) {
-                return Err(format!(
-                    "`otherwise.share`: expected a part of the time below 1, found {}",
-                    other.share
-                ));
-            }
-            let seats = Seats { placement: other.placement, cores: other.cores };
-            let program = named("otherwise.program", &other.program)?;
-            Ok(Otherwise { program, seats, share: other.share })
-        });
         let like = self.like.as_ref().map(|like| {
             if !figures.iter().any(|it| it.id == like.figure && it.id != figure.id) {
                 let known = figures.iter().map(|it| it.id.as_str());
@@ -234,7 +211,6 @@ impl FileFigure {
             program: program.clone(),
             seats: Seats { placement: self.placement, cores: self.cores },
             turns: self.turns,
-            otherwise: otherwise.transpose()?,
             like: like.transpose()?,
         })
     }

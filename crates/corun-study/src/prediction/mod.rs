@@ -86,17 +86,7 @@ struct PredictedFigure {
     program: SimulatedProgram,
     seats: Seats,
     turns: u32,
-    otherwise: Option<Otherwise>,
     like: Option<Like>,
-}
-
-/// How the workers run for a part of the time.
-#[derive(Debug, Clone, PartialEq)]
-struct Otherwise {
-    program: SimulatedProgram,
-    seats: Seats,
-    /// That part.
-    share: f64,
 }
 
 /// The published figure in whose seconds another is given.
@@ -118,10 +108,7 @@ impl Prediction {
         let mut needed: BTreeMap<&SimulatedProgram, Vec<Seats>> = BTreeMap::new();
         let own = self.figures.iter().map(|it| (&it.program, it.seats));
         let others = self.figures.iter().filter_map(|it| it.like.as_ref());
-        let otherwise = self.figures.iter().filter_map(|it| it.otherwise.as_ref());
-        let all = own
-            .chain(others.map(|it| (&it.program, it.seats)))
-            .chain(otherwise.map(|it| (&it.program, it.seats)));
+        let all = own.chain(others.map(|it| (&it.program, it.seats)));
         for (program, seats) in all {
             let known = needed.entry(program).or_default();
             if !known.contains(&seats) {
@@ -158,10 +145,6 @@ impl Prediction {
     ) -> Option<Estimate> {
         let of = |program, seats| cycles.of(&self.core, program, seats);
         let own = of(&predicted.program, predicted.seats)?;
-        let own = match &predicted.otherwise {
-            Some(other) => own.for_part(of(&other.program, other.seats)?, other.share),
-            None => own,
-        };
         let taken = own.estimate().scaled(f64::from(predicted.turns));
         let second = self.gigahertz * 1e9;
         let rerun = || study.experiments.get(figure.experiment?)?.rerun.as_ref().ok();
@@ -188,16 +171,6 @@ impl Prediction {
 }
 
 impl Cycles {
-    /// With a part of the time spent as `other`: the rates count, not the times.
-    fn for_part(self, other: Self, share: f64) -> Self {
-        let of = |own: f64, other: f64| 1.0 / ((1.0 - share) / own + share / other);
-        Self {
-            mean: of(self.mean, other.mean),
-            low: of(self.low, other.low),
-            high: of(self.high, other.high),
-        }
-    }
-
     fn estimate(self) -> Estimate {
         let Self { mean, low, high } = self;
         Estimate { value: mean, low, high, level: LEVEL, blocks: 1 }

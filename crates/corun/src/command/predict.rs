@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
     arguments.check_standard_input(sampling)?;
-    let form: Form<Vec<Prediction>> = to_json;
+    let form: Form<PredictionTable> = to_json;
     let exports = Exports::open([(arguments.json.as_deref(), form)])?;
     let machine = Machine::read(Path::new("/"))?;
     let stop = interruption::flag_on_signals()?;
@@ -162,15 +162,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let sentence = timings.usage().sentence();
         prediction.caveats.extend(sentence.map(|sentence| Caveat::new("timing-rows", sentence)));
     }
-    exports.write(&predictions, |it| arguments.shown(it), form)?;
+    let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
+    exports.write(&table, |it| arguments.shown(it), form)?;
     Ok(code(Exit::Done))
 }
 
 /// One prediction as it is, several as a table.
-fn to_json(predictions: &Vec<Prediction>) -> String {
-    match &predictions[..] {
+fn to_json(table: &PredictionTable) -> String {
+    match &table.predictions[..] {
         [one] => one.to_json(),
-        all => PredictionTable::new(all.to_vec(), env!("CARGO_PKG_VERSION")).to_json(),
+        _ => table.to_json(),
     }
 }
 
@@ -289,15 +290,13 @@ impl Arguments {
         ))
     }
 
-    fn shown(&self, predictions: &[Prediction]) -> String {
+    fn shown(&self, table: &PredictionTable) -> String {
         let columns = terminal::width();
-        match predictions {
-            all if self.brief => all.iter().map(|it| prediction_in_brief(it, columns)).collect(),
+        let brief = |it: &Prediction| prediction_in_brief(it, columns);
+        match &table.predictions[..] {
+            all if self.brief => all.iter().map(brief).collect(),
             [one] => prediction_to_terminal(one, columns),
-            all => predictions_to_terminal(
-                &PredictionTable::new(all.to_vec(), env!("CARGO_PKG_VERSION")),
-                columns,
-            ),
+            _ => predictions_to_terminal(table, columns),
         }
     }
 

@@ -319,7 +319,7 @@ mod tests {
         let document = placements("full", json!([150, 170]));
         let expected = [("a".into(), "b".into(), 1.6), ("b".into(), "a".into(), 1.5)];
         assert_eq!(pairs(&document).unwrap(), expected);
-        let mut three = document.clone();
+        let mut three = document;
         let full = three["placements"][1]["workers"].as_array_mut().unwrap();
         full.push(full[1].clone());
         let error = pairs(&three).unwrap_err();

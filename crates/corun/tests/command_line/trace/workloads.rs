@@ -61,11 +61,11 @@ fn threads_come_in_the_order_of_their_workers() {
 fn a_workload_is_traced_from_where_its_work_begins() {
     for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
         for (options, most, threads) in [
-            (&["fib", "--operations=500"][..], 50_000, 1),
-            // They poll until all have begun.
+            // A worker polls until all have begun and it may go on.
+            (&["fib", "--operations=500"][..], 2_000_000, 1),
             (&["fib", "--operations=500", "--workers=3"], 2_000_000, 4),
             // Which makes the system call itself that others might be recognised by.
-            (&["syscall-mix", "--param=mix=null", "--operations=500"], 60_000, 1),
+            (&["syscall-mix", "--param=mix=null", "--operations=500"], 2_000_000, 1),
         ] {
             let scratch = Scratch::new();
             let mut command = corun(["trace", "--quiet", "--output=trace", "--tracer", tracer]);

@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Models(models::Arguments),
     /// Simulate a recorded program, or a block of code, on another core
     Simulate(simulate::Arguments),
-    /// Predict a program's cycles on a core model, beside a measurement here, with a cycle stack
+    /// Predict what a busy sibling does to a program on a core model, why, and what the program takes there alone
     Predict(Box<predict::Arguments>),
     /// Simulate loads under scheduling policies on a machine with SMT
     Schedule(Box<schedule::Arguments>),

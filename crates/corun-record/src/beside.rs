@@ -31,9 +31,10 @@ pub struct PredictedPlacement {
     pub causes: Vec<Cause>,
     /// Misses of the program in each cache, alone and beside the siblings.
     pub misses: Vec<MissRate>,
-    /// The same ratio of work for copies that run half a run apart, so that other phases meet; absent for another program.
+    /// The work of the core, over that of one copy, if the copies are spread over the run, so that other phases meet; absent for
+    /// another program, and for a run that was simulated whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub half_a_run_apart: Option<f64>,
+    pub apart: Option<f64>,
 }
 
 /// How often a program misses in a cache.
@@ -54,8 +55,8 @@ pub struct Cause {
     pub effect: Effect,
     /// The component of the cycle stack, by the simulator's name.
     pub component: String,
-    /// For [`Effect::Fills`] the share of all issue slots of the program alone, for [`Effect::Costs`] that of the cycles
-    /// that each copy takes longer; from 0 to 1.
+    /// For [`Effect::Fills`] the share of all issue slots of the program alone, for [`Effect::Costs`] that of all
+    /// components that grew beside the siblings; from 0 to 1.
     pub share: f64,
 }
 

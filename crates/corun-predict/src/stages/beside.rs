@@ -26,15 +26,18 @@ pub(crate) struct BesideRun {
 }
 
 /// The windows of a placement.
+#[derive(Default)]
 pub(crate) struct BesideWindows {
     /// The program alone, where the model was changed.
     pub(super) alone: Option<SimulatedWindows>,
     /// The program beside its siblings, a result for each pass.
     pub(super) passes: Vec<SimulatedWindows>,
-    /// The program beside copies that are half a run apart.
+    /// The program beside copies that are spread over the run.
     pub(super) apart: Option<SimulatedWindows>,
-    /// The other program alone, and beside this one.
-    pub(super) other: Option<(SimulatedWindows, SimulatedWindows)>,
+    /// The other program alone.
+    pub(super) other_alone: Option<SimulatedWindows>,
+    /// The other program beside this one, a result for each pass.
+    pub(super) other: Vec<SimulatedWindows>,
 }
 
 /// Passes of a run that was simulated whole: its interval comes from them.
@@ -111,13 +114,8 @@ impl BesideRun {
                 Role::Alone => windows.alone = Some(result),
                 Role::Pass => windows.passes.push(result),
                 Role::Apart => windows.apart = Some(result),
-                // Its windows beside the program come right after those alone.
-                Role::OtherAlone => windows.other = Some((result.clone(), result)),
-                Role::Other => {
-                    if let Some((_, beside)) = &mut windows.other {
-                        *beside = result;
-                    }
-                }
+                Role::OtherAlone => windows.other_alone = Some(result),
+                Role::Other => windows.other.push(result),
             }
         }
         Ok(runs)
@@ -125,8 +123,7 @@ impl BesideRun {
 
     fn empty(plan: Planned<'_>) -> Self {
         let Planned { placement, threads, setting, .. } = plan;
-        let windows = BesideWindows { alone: None, passes: Vec::new(), apart: None, other: None };
-        Self { placement, threads, setting, windows }
+        Self { placement, threads, setting, windows: BesideWindows::default() }
     }
 }
 
@@ -152,11 +149,24 @@ impl<'a> Planned<'a> {
         if is_changed {
             tasks.push(task(Role::Alone, own, Vec::new(), seed));
         }
-        if let Some(other) = other.map(recording) {
-            let beside = |it| vec![Sibling { recording: it, begin: 0.0, is_copy: false }];
-            tasks.push(task(Role::Pass, own, beside(other), seed));
+        let is_whole = |of: &RecordedRun| of.plan.windows().is_none();
+        // A run without windows has its interval from where its siblings begin.
+        let begins = |of: &RecordedRun| -> Vec<f64> {
+            match is_whole(of) {
+                true => (1..=PASSES_OF_WHOLE).map(|it| (f64::from(it) * APART).fract()).collect(),
+                false => vec![0.0],
+            }
+        };
+        if let Some(other_run) = other {
+            let other = recording(other_run);
+            let beside = |it, begin| vec![Sibling { recording: it, begin, is_copy: false }];
+            for begin in begins(recorded) {
+                tasks.push(task(Role::Pass, own, beside(other, begin), seed));
+            }
             tasks.push(task(Role::OtherAlone, other, Vec::new(), seed));
-            tasks.push(task(Role::Other, other, beside(own), seed));
+            for begin in begins(other_run) {
+                tasks.push(task(Role::Other, other, beside(own, begin), seed));
+            }
             return tasks;
         }
         let copies = |begin: f64| -> Vec<Sibling<'a>> {
@@ -167,14 +177,10 @@ impl<'a> Planned<'a> {
             };
             (1..self.threads).map(copy).collect()
         };
-        let is_whole = recorded.plan.windows().is_none();
-        let passes = if is_whole && !is_changed { PASSES_OF_WHOLE } else { 1 };
-        for pass in 0..passes {
-            // Copies of a run without windows do not go in step: one has begun somewhat earlier.
-            let begin = if is_whole { (f64::from(pass + 1) * APART).fract() } else { 0.0 };
-            tasks.push(task(Role::Pass, own, copies(begin), seed.wrapping_add(pass.into())));
+        for (seed, begin) in (seed..).zip(begins(recorded)) {
+            tasks.push(task(Role::Pass, own, copies(begin), seed));
         }
-        if !is_whole && !is_changed {
+        if !is_whole(recorded) && !is_changed {
             let apart = copies(1.0 / f64::from(self.threads.max(2)));
             tasks.push(task(Role::Apart, own, apart, seed));
         }
@@ -195,7 +201,7 @@ fn recording(recorded: &RecordedRun) -> Recording<'_> {
 fn threads(placement: Placement, model: &CoreModel, is_pair: bool) -> u32 {
     match placement {
         _ if is_pair => 2,
-        Placement::Full(Some(threads)) => threads.clamp(2, model.smt_width),
+        Placement::Full(Some(threads)) => threads.min(model.smt_width),
         _ => model.smt_width,
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
              has how far models were off on whole programs.",
         ),
     ]);
-    caveats.extend((!report.beside.is_empty()).then(model_error_caveat));
+    caveats.extend(report.beside.iter().any(|run| report.can_be(run)).then(model_error_caveat));
     let refused = report.beside.iter().filter(|run| !report.can_be(run));
     caveats.extend(refused.map(|run| {
         let changed = run.setting.iter().map(|it| format!(" with {it}")).collect::<String>();
@@ -36,7 +36,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
             "implausible-yield",
             format!(
                 "There is no figure of {}{changed}: what was simulated is no yield that a core can have, which happens where \
-                 so little is simulated that one copy warms caches for the other.",
+                 little is simulated and caches are cold.",
                 run.placement
             ),
         )
@@ -55,10 +55,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     if threads > 1 {
         caveats.push(Caveat::new(
             "one-thread",
-            format!(
-                "Of {threads} threads only the busiest was simulated and compared, as if it were \
-                 alone."
-            ),
+            format!("Of {threads} threads only the busiest was simulated and compared."),
         ));
     }
     if let Plan::Window { .. } = recorded.plan.rest().0
@@ -98,6 +95,10 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
         && code != 0
     {
         caveats.push(Caveat::new("exit-code", format!("The program ends with exit code {code}.")));
+    }
+    if let Some(Ending::Exited(code @ 1..)) = report.other.map(|other| other.ending) {
+        let sentence = format!("The other program ends with exit code {code}.");
+        caveats.push(Caveat::new("exit-code-of-other", sentence));
     }
     caveats.extend(recorded.remarks.iter().map(|remark| Caveat::new("tracer", remark.clone())));
     caveats.extend(report.measured.runs.iter().flat_map(of_runs));

@@ -133,7 +133,7 @@ impl Report<'_> {
             stack: siblings::stack(first),
             causes: siblings::causes(alone, first),
             misses: siblings::misses(alone, first),
-            half_a_run_apart: apart.map(|apart| ratio_of_work(run, &apart, None).value),
+            apart: apart.map(|apart| work(run.threads, &apart).value),
         })
     }
 
@@ -147,8 +147,9 @@ impl Report<'_> {
     }
 
     fn slowdown_of_other(&self, run: &BesideRun) -> Option<Estimate> {
-        let (alone, beside) = run.windows.other.as_ref()?;
-        slowdown(alone, &[beside], self.other?.thread_instructions)
+        let alone = run.windows.other_alone.as_ref()?;
+        let beside: Vec<_> = run.windows.other.iter().collect();
+        slowdown(alone, &beside, self.other?.thread_instructions)
     }
 
     fn what_if(&self) -> Vec<WhatIf> {

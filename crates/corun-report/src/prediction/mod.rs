@@ -43,7 +43,8 @@ pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
 /// The answer alone, as lines; that of the program alone where no sibling was asked for.
 pub fn prediction_in_brief(prediction: &Prediction, columns: u16) -> String {
     let answers = siblings::answers(prediction);
-    let lines = if answers.is_empty() { vec![alone(prediction)] } else { answers };
+    let alone = prediction.beside.is_empty().then(|| alone(prediction));
+    let lines: Vec<String> = alone.into_iter().chain(answers).collect();
     lines.iter().map(|line| wrap(line, "", columns)).collect()
 }
 
@@ -54,29 +55,38 @@ pub fn predictions_to_terminal(table: &PredictionTable, columns: u16) -> String 
         text += &wrap(&line, "", columns);
         text.push('\n');
     }
-    let header = ["core", "IPC alone", "work of the core", "time of each", "a sibling", "it costs"];
-    let rows = table.predictions.iter().map(siblings::row).collect();
+    let header = ["core", "IPC alone", "placement", "work, times one", "time of each", "a sibling"];
+    let rows = table.predictions.iter().flat_map(siblings::rows).collect();
     let header = header.into_iter().map(str::to_owned).collect();
     text += &grid(&Table { header, rows }, columns);
     text += "\n";
+    for line in table.predictions.iter().flat_map(siblings::remarks) {
+        text += &wrap(&line, "", columns);
+    }
     if let Some(first) = table.predictions.first() {
         text.push('\n');
         text += &wrap(&on_one_line(&first.command.join(" ")), "  ", columns);
     }
-    // What is said of every core alike stands once.
-    let all: Vec<&str> = table
-        .predictions
-        .iter()
-        .flat_map(|it| it.caveats.iter().map(|caveat| caveat.sentence.as_str()))
-        .collect();
+    section(&mut text, "What limits trust", said(&table.predictions), columns);
+    text
+}
+
+/// What limits trust: what is said of every core once, the rest with the core's name.
+fn said(predictions: &[Prediction]) -> Vec<String> {
+    let has = |it: &Prediction, sentence: &str| it.caveats.iter().any(|it| it.sentence == sentence);
     let mut said: Vec<String> = Vec::new();
-    for sentence in all {
-        if !said.iter().any(|known| known == sentence) {
-            said.push(sentence.to_owned());
+    for prediction in predictions {
+        for caveat in &prediction.caveats {
+            let line = match predictions.iter().all(|it| has(it, &caveat.sentence)) {
+                true => caveat.sentence.clone(),
+                false => format!("{}: {}", prediction.core.model, caveat.sentence),
+            };
+            if !said.contains(&line) {
+                said.push(line);
+            }
         }
     }
-    section(&mut text, "What limits trust", said, columns);
-    text
+    said
 }
 
 /// What siblings do: the answer, bars, why, what to do. Empty for a program that was predicted alone.

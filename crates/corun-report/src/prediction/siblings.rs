@@ -25,11 +25,12 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn of(estimate: &Estimate) -> Self {
+    /// By the interval, which holds the model's error; no difference is what the model itself has, which cannot be known
+    /// better.
+    fn of(estimate: &Estimate, placement: &PredictedPlacement) -> Self {
+        let [low, high] = of_windows(placement);
         match (estimate.low, estimate.high) {
-            (low, _) if low > 1.0 + PRACTICAL => Self::Helps,
-            (_, high) if high < 1.0 - PRACTICAL => Self::Hurts,
-            (low, high) if low >= 1.0 - PRACTICAL && high <= 1.0 + PRACTICAL => Self::NoDifference,
+            _ if low >= 1.0 - PRACTICAL && high <= 1.0 + PRACTICAL => Self::NoDifference,
             (low, _) if low > 1.0 => Self::Helps,
             (_, high) if high < 1.0 => Self::Hurts,
             _ => Self::Open,
@@ -40,9 +41,20 @@ impl Verdict {
         match self {
             Self::Helps => "helps",
             Self::Hurts => "hurts",
-            Self::NoDifference => "makes no difference",
+            Self::NoDifference => "hardly changes the work of a core",
             Self::Open => "may help or hurt",
         }
+    }
+}
+
+/// The limits of the core's work by the choice of windows alone.
+fn of_windows(placement: &PredictedPlacement) -> [f64; 2] {
+    let PredictedPlacement { slowdown, slowdown_of_other, threads, .. } = placement;
+    match slowdown_of_other {
+        Some(other) => {
+            [1.0 / slowdown.high + 1.0 / other.high, 1.0 / slowdown.low + 1.0 / other.low]
+        }
+        None => [slowdown.high, slowdown.low].map(|it| f64::from(*threads) / it),
     }
 }
 
@@ -73,14 +85,14 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     let core = &prediction.core.model;
     if let Some(time) = figure(prediction, placement, Metric::CoreEquivalence) {
         return Some(format!(
-            "{} of {core} take {} times as long as as many cores with one copy each ({}).",
+            "On {core}, {} take {} times as long as on a core each ({}).",
             plural_copies(placement.threads, "on one core"),
             ratio(&time),
             interval(&time)
         ));
     }
     let work = work(prediction, placement)?;
-    let verdict = Verdict::of(&work).word();
+    let verdict = Verdict::of(&work, placement).word();
     let times = format!("{:.2}", placement.slowdown.value);
     Some(match &placement.slowdown_of_other {
         Some(other) => format!(
@@ -196,14 +208,14 @@ pub(super) fn reasons(prediction: &Prediction) -> Vec<String> {
         sentences.push("Beside the sibling it takes as long as alone.".to_owned());
     } else if !costs.is_empty() {
         sentences.push(format!(
-            "Beside the sibling it takes {} more cycles, of which: {}.",
+            "Beside the sibling it takes {} more cycles. Of what grew, {}.",
             percent(longer),
             costs.join(", ")
         ));
     }
     sentences.extend(data(first));
-    sentences.extend(first.half_a_run_apart.map(|apart| {
-        format!("Copies that are half a run apart, so that other phases meet: {apart:.2}.")
+    sentences.extend(first.apart.map(|apart| {
+        format!("Copies that are spread over the run, so that other phases meet, do {apart:.2} times the work of one.")
     }));
     sentences
 }
@@ -230,7 +242,7 @@ pub(super) fn advice(prediction: &Prediction) -> Vec<String> {
     let Some(work) = work(prediction, first) else { return Vec::new() };
     let pair = first.slowdown_of_other.is_some();
     let what = if pair { "these two" } else { "copies of it" };
-    let mut lines = vec![match Verdict::of(&work) {
+    let mut lines = vec![match Verdict::of(&work, first) {
         Verdict::Helps => format!(
             "For the most work, run {what} on all hardware threads of a core; for the shortest time of one, keep the \
              sibling idle."
@@ -251,22 +263,45 @@ pub(super) fn advice(prediction: &Prediction) -> Vec<String> {
     lines
 }
 
-/// The first-order facts of a core in a table of several.
-pub(super) fn row(prediction: &Prediction) -> Vec<String> {
+/// A row of a table of several cores for each placement and each changed field.
+pub(super) fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
+    let core = &prediction.core.model;
     let ipc = prediction.estimate(Metric::InstructionsPerCycle, Source::Predicted);
     let ipc = ipc.map_or_else(|| "-".to_owned(), |it| format!("{:.2}", it.value));
-    let first = prediction.beside.first();
-    let work = first.and_then(|it| work(prediction, it));
-    let (yielded, verdict) = match &work {
-        Some(work) => {
-            (format!("{} ({})", ratio(work), interval(work)), Verdict::of(work).word().to_owned())
-        }
-        None => ("-".to_owned(), "-".to_owned()),
+    if prediction.beside.is_empty() {
+        let rest = ["-"; 4].map(str::to_owned);
+        return vec![[vec![core.clone(), ipc], rest.to_vec()].concat()];
+    }
+    let of_placement = |it: &PredictedPlacement| {
+        let work = work(prediction, it);
+        let time = figure(prediction, it, Metric::CoreEquivalence);
+        let shown = work.or(time);
+        let shown = shown
+            .map_or_else(|| "-".to_owned(), |it| format!("{} ({})", ratio(&it), interval(&it)));
+        let verdict = work.map_or("-", |work| Verdict::of(&work, it).word());
+        vec![
+            core.clone(),
+            ipc.clone(),
+            it.placement.to_string(),
+            shown,
+            format!("{:.2}", it.slowdown.value),
+            verdict.to_owned(),
+        ]
     };
-    let slowdown = first.map_or_else(|| "-".to_owned(), |it| format!("{:.2}", it.slowdown.value));
-    let cause = first.and_then(|it| it.causes.iter().find(|it| it.effect == Effect::Costs));
-    let cause = cause.map_or_else(|| "-".to_owned(), |it| it.component.clone());
-    vec![prediction.core.model.clone(), ipc, yielded, slowdown, verdict, cause]
+    let changed = prediction.what_if.iter().map(|it| {
+        let figures = format!("{} ({})", ratio(&it.estimate), interval(&it.estimate));
+        let of = format!("{}, {}", it.placement, it.setting);
+        vec![core.clone(), String::new(), of, figures, String::new(), String::new()]
+    });
+    prediction.beside.iter().map(of_placement).chain(changed).collect()
+}
+
+/// What is said of one core in a table of several.
+pub(super) fn remarks(prediction: &Prediction) -> Vec<String> {
+    let core = &prediction.core.model;
+    let not_predicted = prediction.not_predicted.iter().map(|why| format!("Not predicted: {why}"));
+    let all = not_predicted.chain(mistrust(prediction));
+    all.map(|sentence| format!("{core}: {sentence}")).collect()
 }
 
 /// The cores on which a sibling does most and least.

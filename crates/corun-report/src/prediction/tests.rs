@@ -239,7 +239,7 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
             cause(Effect::Costs, "L2", 0.2),
         ],
         misses: vec![rate("L1I", 0.0, 0.01), rate("L1D", 2.0, 9.04)],
-        half_a_run_apart: Some(1.5),
+        apart: Some(1.5),
     });
     let work = Estimate { value: 2.0 / slowdown, ..estimate(2.0 / slowdown, half) };
     let about = |metric, estimate| Observation {
@@ -283,7 +283,7 @@ fn what_a_sibling_does_is_named_by_its_interval() {
     };
     assert_eq!(verdict(1.25, 0.05), "helps");
     assert_eq!(verdict(2.5, 0.05), "hurts");
-    assert_eq!(verdict(2.0, 0.02), "makes no difference");
+    assert_eq!(verdict(2.0, 0.02), "hardly changes the work of a core");
     assert_eq!(verdict(2.0, 0.2), "may help or hurt");
 }
 

@@ -33,10 +33,20 @@ pub struct Recording<'t> {
 }
 
 impl Recording<'_> {
-    /// Recorded instructions.
+    /// Where its recorded instructions that count begin and end, in instructions of the thread.
+    fn counted(&self) -> (u64, u64) {
+        let own = self.trace.threads().iter().find(|it| it.id == self.thread);
+        let (begin, end) = own.map_or((0, 0), |it| (it.begin(), it.end()));
+        (begin.max(before(self.trace)).min(end), end)
+    }
+
+    /// Recorded instructions that count.
     fn recorded(&self) -> u64 {
         let own = self.trace.threads().iter().find(|it| it.id == self.thread);
-        own.map_or(0, |it| it.instructions)
+        own.map_or(0, |it| {
+            let before_what_counts = before(self.trace).saturating_sub(it.begin());
+            it.instructions.saturating_sub(before_what_counts)
+        })
     }
 
     /// The share of the run that is recorded.
@@ -50,14 +60,15 @@ impl Recording<'_> {
 pub struct Sibling<'t> {
     /// What it runs, again and again.
     pub recording: Recording<'t>,
-    /// Where it begins, as a part of its run (0 to 1).
+    /// Where it begins, as a part of what counts of its run (0 to 1); at 0 with what warms up before that part.
     pub begin: f64,
     /// Whether it is a copy of the counted thread, which progresses as the counted one does: it is at most
     /// [`MAX_LAG`] instructions from it, by chance for each window, since copies do not run in step.
     pub is_copy: bool,
 }
 
-/// Instructions by which copies that began together are apart at most: what the start of a process varies by.
+/// Instructions by which copies that began together are apart at most, either being ahead: what the start of a process
+/// varies by.
 pub const MAX_LAG: u64 = 1 << 19;
 
 /// Instructions between two calls of `goes_on` in a warm-up.
@@ -128,9 +139,11 @@ fn warm(
 ) -> Result<bool, SimulationError> {
     let first: Vec<u64> = (0..targets.len()).map(|it| machine.state(0, it).retired).collect();
     let length = targets[0].saturating_sub(begun);
-    let steps = length.div_ceil(STRIDE).max(1);
+    let lengths = first.iter().zip(targets).map(|(first, target)| target.saturating_sub(*first));
+    let steps = lengths.max().unwrap_or(0).div_ceil(STRIDE).max(1);
     for step in 1..=steps {
-        if !goes_on(begun + length * (step - 1) / steps) {
+        let done = u128::from(length) * u128::from(step - 1) / u128::from(steps);
+        if !goes_on(begun + done as u64) {
             return Ok(false);
         }
         let part = |(first, target): (&u64, &u64)| {
@@ -155,19 +168,19 @@ fn machine<'t>(
     seed: u64,
 ) -> Result<Machine<Recorded<'t>>, FormatError> {
     let lowering = || Lowering::new(model, timings);
-    let first = Pages::of(0, seed, pages).on(model);
-    let counted =
-        Recorded::new(lowering(), counted.trace, counted.thread, first, Replay::Once, &Unwatched)?;
+    // Where its pages lie is as it is alone.
+    let own_pages = Pages::of(0, 0, pages).on(model);
+    let Recording { trace, thread, .. } = counted;
+    let counted = Recorded::new(lowering(), trace, thread, own_pages, Replay::Once, &Unwatched)?;
     let mut sources = vec![counted];
     for (number, sibling) in (1..).zip(siblings) {
         let Recording { trace, thread, .. } = sibling.recording;
-        let own = trace.threads().iter().find(|it| it.id == thread);
-        let (begin, end) = own.map_or((0, 0), |it| (it.begin(), it.end()));
-        let first_one = begin + ((end - begin) as f64 * sibling.begin.clamp(0.0, 1.0)) as u64;
-        let course =
-            Replay::Looping { begin, end, first: first_one.min(end.saturating_sub(1)).max(begin) };
+        let (begin, end) = sibling.recording.counted();
+        let part = ((end - begin) as f64 * sibling.begin.clamp(0.0, 1.0)) as u64;
+        let first = if part == 0 { 0 } else { (begin + part).min(end - 1) };
+        let course = Replay::Looping { begin, end, first };
         let own = Pages::of(number, seed, pages).on(model);
-        let pages = if sibling.is_copy { own.with_code_of(first) } else { own };
+        let pages = if sibling.is_copy { own.with_code_of(own_pages) } else { own };
         sources.push(Recorded::new(lowering(), trace, thread, pages, course, &Unwatched)?);
     }
     let stack_update = lowering().stack_update();
@@ -202,10 +215,18 @@ impl<'a, 't> Course<'a, 't> {
         let mut targets = vec![interval.end];
         let advance = (interval.end - begun) as f64;
         for (at, sibling) in self.siblings.iter().enumerate() {
-            let lag = self.chance.random_range(0..=MAX_LAG);
-            targets.push(match sibling.is_copy {
-                true => interval.end.saturating_sub(lag),
-                false => self.done[at] + (advance * self.progress[at]) as u64,
+            let apart = self.chance.random_range(0..=MAX_LAG);
+            let is_ahead = self.chance.random_bool(0.5);
+            targets.push(match (sibling.is_copy, is_ahead) {
+                (true, true) => interval.end + apart,
+                (true, false) => interval.end.saturating_sub(apart),
+                (false, _) => {
+                    let advance = (advance * self.progress[at]) as u64;
+                    // Whole rounds of a short program change nothing after the first.
+                    let round = sibling.recording.recorded().max(1);
+                    let part = if advance > round { round + advance % round } else { advance };
+                    self.done[at] + part
+                }
             });
         }
         targets

@@ -74,8 +74,8 @@ pub(crate) struct Arguments {
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
-    /// About how long it may take on two CPUs: more time simulates more of a long run beside siblings, and a sixth of it
-    /// (of a program that is predicted alone, a third) goes to measured runs, of which there is one at least
+    /// About how long it may take on two CPUs, tracing left out: more time simulates more of a long run beside siblings, and a
+    /// sixth of it (of a program that is predicted alone, a third) goes to measured runs, of which there is one at least
     #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = values::duration)]
     max_time: Duration,
@@ -219,6 +219,7 @@ impl Arguments {
         for core in &mut cores {
             core.model = core.model.clone().with(&self.set)?;
             core.caveats.extend(set_otherwise(&self.set));
+            self.check_siblings(&core.model)?;
         }
         Ok(cores)
     }
@@ -233,12 +234,46 @@ impl Arguments {
         self.max_time / if self.has_siblings() { 6 } else { 3 }
     }
 
+    /// A core without the siblings that are asked for, and a change that no model takes, are found before anything is traced.
+    fn check_siblings(&self, model: &CoreModel) -> Result<(), Problem> {
+        for setting in &self.what_if {
+            model.clone().with(std::slice::from_ref(setting))?;
+        }
+        if !self.has_siblings() {
+            return Ok(());
+        }
+        if model.smt_width < 2 {
+            return Err(Problem::usage(
+                format!(
+                    "expected a core with siblings, found {} with one hardware thread",
+                    model.name
+                ),
+                "Predict the program alone: --placement spread.",
+            ));
+        }
+        let most = model.smt_width;
+        let count = |it: &Placement| {
+            if let Placement::Full(Some(count)) = it { Some(*count) } else { None }
+        };
+        match self.placement.iter().filter_map(count).find(|count| !(2..=most).contains(count)) {
+            Some(count) => Err(Problem::usage(
+                format!(
+                    "expected 2 to {most} copies on a core of {}, found full@{count}",
+                    model.name
+                ),
+                "`corun models show` says how many hardware threads a core has.",
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// What runs beside the program.
     fn beside(&self) -> Result<Beside, Problem> {
         let mut placements = Vec::new();
         for &placement in &self.placement {
             match placement {
                 Placement::Single | Placement::Spread(None) => {}
+                known if placements.contains(&known) => {}
                 Placement::Full(_) | Placement::Packed(None) => placements.push(placement),
                 other => {
                     return Err(Problem::usage(
@@ -273,8 +308,10 @@ impl Arguments {
 
     /// A pipe on standard input can be read once.
     fn check_standard_input(&self, sampling: Sampling) -> Result<(), Problem> {
-        let runs_again = sampling.pre_run(self.from_call).is_needed() || !self.no_measure;
-        if !(standard_input::is_used_up() && runs_again) {
+        let runs_again = sampling.pre_run(self.from_call).is_needed()
+            || !self.no_measure
+            || self.beside.is_some();
+        if self.traced.is_workload() || !(standard_input::is_used_up() && runs_again) {
             return Ok(());
         }
         if self.from_call.is_some() {
@@ -346,7 +383,10 @@ impl Arguments {
             (_, Some(length), _) => Sampling::Start(length),
             (.., true) => Sampling::Whole,
             _ if self.has_siblings() => {
-                Sampling::Fitting(Effort::in_seconds(self.max_time.as_secs_f64()))
+                // Each placement of each core is simulated, also with each change.
+                let placements = self.placement.len().saturating_sub(1).max(1);
+                let times = self.model.len().max(1) * placements * (1 + self.what_if.len());
+                Sampling::Fitting(Effort::in_seconds(self.max_time.as_secs_f64() / times as f64))
             }
             _ => Sampling::Fitting(Effort::FULL),
         }

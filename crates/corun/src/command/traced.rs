@@ -56,6 +56,11 @@ const WORK_TIME: Duration = Duration::from_millis(20);
 const STARTERS: [&str; 4] = ["bench", "measure", "study", "threads"];
 
 impl TracedArguments {
+    /// Whether a built-in workload was asked for, which reads no standard input.
+    pub(super) fn is_workload(&self) -> bool {
+        self.workload.is_some()
+    }
+
     /// The program that was asked for; a workload whose operations are not given is run for a moment.
     ///
     /// # Errors

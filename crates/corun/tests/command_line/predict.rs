@@ -372,7 +372,7 @@ fn a_busy_sibling_is_predicted_with_its_interval_and_causes() {
     assert!((work.value - 2.0 / slowdown.value).abs() < 1e-9);
     let sum: f64 = full.stack.iter().map(|part| part.share).sum();
     assert!((sum - 1.0).abs() < 1e-6, "{sum}");
-    assert!(!full.causes.is_empty() && full.half_a_run_apart.is_some());
+    assert!(!full.causes.is_empty() && full.apart.is_some());
     let [changed] = &prediction.what_if[..] else { panic!("{:?}", prediction.what_if) };
     assert_eq!(changed.setting, "rob.policy=shared");
 }

@@ -1,7 +1,7 @@
 //! What siblings do to a program, from the same windows alone and beside them.
 //!
-//! Every window was simulated twice after the same warm-up, so that the ratio is of like with like: most of what
-//! distinguishes windows cancels in it (Cochran 1977, Sampling Techniques, 6.4).
+//! Every window was simulated twice after the same warm-up, so that most of what distinguishes windows cancels in the ratio
+//! (Cochran 1977, Sampling Techniques, 6.4).
 
 use corun_record::{Cause, Caveat, Effect, Estimate, MemoryRequests, MissRate, StackShare};
 use corun_sim::{SimulatedWindow, SimulatedWindows};
@@ -77,7 +77,7 @@ pub(crate) fn work(threads: u32, slowdown: &Estimate) -> Estimate {
     }
 }
 
-/// Work of a core with two programs over that of a core with one of them: the sum of what each does of its work alone.
+/// Work of a core with two programs over that of a core with one of them: the sum of the speed of each, relative to alone.
 pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
     let (a, b) = (work(1, one), work(1, other));
     let sides = |first: f64, second: f64| first.hypot(second);

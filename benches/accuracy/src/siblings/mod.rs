@@ -130,11 +130,11 @@ impl Traces<'_> {
 
 /// What a command writes, or the first line of why it failed.
 fn said(mut command: Command) -> Result<String, String> {
-    let told = command.output().map_err(|error| error.to_string())?;
-    match told.status.success() {
-        true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
+    let output = command.output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => {
-            let reason = String::from_utf8_lossy(&told.stderr);
+            let reason = String::from_utf8_lossy(&output.stderr);
             Err(reason.lines().next().unwrap_or("it failed without a word").to_owned())
         }
     }

@@ -53,7 +53,7 @@ fn line(one: &Predicted) -> String {
         Likeness::Faithful => "faithful",
         Likeness::Proxy => "proxy",
     };
-    let told = match &one.outcome {
+    let predicted = match &one.outcome {
         Ok(found) => format!(
             "**{:.2}** | {:.2} to {:.2} | {:+.2}",
             found.mean,
@@ -64,7 +64,7 @@ fn line(one: &Predicted) -> String {
         Err(reason) => format!("not predicted: {reason} | |"),
     };
     format!(
-        "| {workload} | {processor} | `{model}` | {ratio} | {likeness} | {published:.2} | {told} |\n"
+        "| {workload} | {processor} | `{model}` | {ratio} | {likeness} | {published:.2} | {predicted} |\n"
     )
 }
 
@@ -105,7 +105,7 @@ fn mean_error(pairs: &[(f64, f64)]) -> f64 {
     errors / pairs.len() as f64
 }
 
-/// The constant with the least mean absolute error, which is the median of what was published, and that error.
+/// The constant with the least mean absolute error, which is the median of the published yields, and that error.
 fn best_constant(pairs: &[(f64, f64)]) -> (f64, f64) {
     let mut published: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
     published.sort_by(f64::total_cmp);

@@ -226,9 +226,9 @@ fn simulate(
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let results = in_parallel(jobs, tasks.len(), |at| {
         let task = &tasks[at];
-        let told = AtomicU64::new(0);
+        let reported = AtomicU64::new(0);
         let goes_on = |done: u64, _: u64| {
-            progress.advance(done.saturating_sub(told.swap(done, Ordering::Relaxed)));
+            progress.advance(done.saturating_sub(reported.swap(done, Ordering::Relaxed)));
             !stop.load(Ordering::Relaxed)
         };
         let result = if task.siblings.is_empty() {
@@ -245,7 +245,7 @@ fn simulate(
                 goes_on,
             )
         };
-        progress.advance(recorded(task).saturating_sub(told.load(Ordering::Relaxed)));
+        progress.advance(recorded(task).saturating_sub(reported.load(Ordering::Relaxed)));
         result
     });
     let simulated = |result: Result<Option<SimulatedWindows>, SimulationError>| {

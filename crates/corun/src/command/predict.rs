@@ -258,7 +258,7 @@ impl Arguments {
         match self.placement.iter().filter_map(count).find(|count| !(2..=most).contains(count)) {
             Some(count) => Err(Problem::usage(
                 format!(
-                    "expected 2 to {most} copies on a core of {}, found full@{count}",
+                    "expected at least 2 and at most {most} copies on a core of {}, found full@{count}",
                     model.name
                 ),
                 "`corun models show` says how many hardware threads a core has.",

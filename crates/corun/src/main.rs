@@ -7,6 +7,7 @@ mod answer;
 mod command;
 mod consent;
 mod core_model;
+mod documents;
 mod exports;
 mod first_steps;
 mod foreground;

@@ -30,17 +30,19 @@ pub struct Effort {
     /// Instructions of all warm-ups together, which the pipeline never sees but for the last of each: the less of a run is
     /// left out between windows, the less has passed by what caches hold.
     pub warm_ups: u64,
+    /// What chooses a place for each window in its part of the run; 0 for the middle.
+    pub seed: u64,
 }
 
 impl Effort {
     /// What predicts a program alone.
-    pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000 };
+    pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000, seed: 0 };
 
     /// What is simulated several times, alone and beside siblings, in about so many seconds on two CPUs.
-    pub fn in_seconds(seconds: f64) -> Self {
+    pub fn in_seconds(seconds: f64, seed: u64) -> Self {
         let share = (seconds / 60.0).clamp(0.2, 20.0);
         let windows = (200.0 * share).clamp(FEW.into(), 2000.0);
-        Self { windows: windows as u32, warm_ups: (150e6 * share) as u64 }
+        Self { windows: windows as u32, warm_ups: (150e6 * share) as u64, seed }
     }
 }
 
@@ -65,16 +67,20 @@ impl Sampling {
     }
 
     fn samples(self) -> Option<Samples> {
-        let samples = |count: u32, length, warm_up: Option<u64>| {
+        let samples = |count: u32, length, warm_up: Option<u64>, seed| {
             let usual = (Effort::FULL.warm_ups / u64::from(count.max(1))).max(WARM_UP);
-            Samples { count, length, warm_up: warm_up.unwrap_or(usual), are_chosen: count < FEW }
+            let warm_up = warm_up.unwrap_or(usual);
+            Samples { count, length, warm_up, are_chosen: count < FEW, seed }
         };
         match self {
-            Self::Fitting(Effort { windows, warm_ups }) => {
-                Some(samples(windows, LENGTH, Some(warm_ups / u64::from(windows.max(1)))))
+            Self::Fitting(Effort { windows, warm_ups, seed }) => {
+                let warm_up = warm_ups / u64::from(windows.max(1));
+                Some(samples(windows, LENGTH, Some(warm_up), seed))
             }
             Self::Whole | Self::Start(_) => None,
-            Self::Windows { count, length, warm_up } => Some(samples(count, length, warm_up)),
+            Self::Windows { count, length, warm_up } => {
+                Some(samples(count, length, warm_up, 0))
+            }
         }
     }
 
@@ -106,8 +112,8 @@ mod tests {
 
     fn found(sampling: Sampling, total: u64) -> PreRunResult {
         let samples = sampling.samples().map(|samples| {
-            let Samples { count, length, warm_up, .. } = samples;
-            Plan::Samples { count, length, warm_up, total }
+            let Samples { count, length, warm_up, seed, .. } = samples;
+            Plan::Samples { count, length, warm_up, total, seed }
         });
         let traced = Traced { ending: Ending::Exited(0), instructions: total, remarks: Vec::new() };
         PreRunResult { before: 0, warm_up: 0, total, samples, traced }
@@ -130,10 +136,10 @@ mod tests {
 
     #[test]
     fn more_time_simulates_more_and_never_too_few_windows() {
-        let efforts = [0.0, 12.0, 60.0, 600.0, 1e9].map(Effort::in_seconds);
+        let efforts = [0.0, 12.0, 60.0, 600.0, 1e9].map(|it| Effort::in_seconds(it, 0));
         assert!(efforts.is_sorted_by_key(|it| (it.windows, it.warm_ups)));
         assert!(efforts.iter().all(|it| it.windows >= FEW && it.warm_ups >= 10_000_000));
-        assert_eq!(efforts[2], Effort { windows: 200, warm_ups: 150_000_000 });
+        assert_eq!(efforts[2], Effort { windows: 200, warm_ups: 150_000_000, seed: 0 });
     }
 
     #[test]
@@ -148,7 +154,7 @@ mod tests {
             (3, Some(2), 2),
         ];
         for (count, asked, warm_up) in usual {
-            let windows = Plan::Samples { count, length: 7, warm_up, total: 9 };
+            let windows = Plan::Samples { count, length: 7, warm_up, total: 9, seed: 0 };
             let sampling = Sampling::Windows { count, length: 7, warm_up: asked };
             assert_eq!(planned(sampling, 9), windows);
         }

@@ -93,6 +93,9 @@ pub enum TracePlan {
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,
+        /// What chose a place for each in an equal part of the run; 0 for the middle.
+        #[serde(default)]
+        seed: u64,
     },
     /// Intervals each of which stands for a part of the run, each after a warm-up interval.
     SimulationPoints {

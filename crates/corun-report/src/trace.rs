@@ -86,7 +86,7 @@ fn fact(name: &str, value: &str, columns: u16) -> String {
 fn recorded(plan: &TracePlan) -> Option<String> {
     let (plan, before) = part_of(plan);
     let part = match plan {
-        TracePlan::Samples { count, length, warm_up, total } => format!(
+        TracePlan::Samples { count, length, warm_up, total, .. } => format!(
             "{} windows of {}, spread over {} instructions, up to {} before each",
             grouped((*count).into()),
             grouped(*length),

@@ -99,8 +99,8 @@ fn plan(recorded: &Plan) -> TracePlan {
     match *recorded {
         Plan::Whole => TracePlan::Whole,
         Plan::Window { skip, length } => TracePlan::Window { skip, length },
-        Plan::Samples { count, length, warm_up, total } => {
-            TracePlan::Samples { count, length, warm_up, total }
+        Plan::Samples { count, length, warm_up, total, seed } => {
+            TracePlan::Samples { count, length, warm_up, total, seed }
         }
         Plan::SimulationPoints { ref windows, length, warm_up, total } => {
             let windows = windows.iter().map(|it| TracedPoint {

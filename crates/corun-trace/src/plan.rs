@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::Phase;
@@ -30,6 +32,9 @@ pub enum Plan {
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,
+        /// Where they lie in equal parts of the run: at random places that this number chooses, or in the middle if it is 0.
+        #[serde(default, skip_serializing_if = "is_middle")]
+        seed: u64,
     },
     /// Intervals each of which stands for a part of the run, each after a warm-up interval.
     #[serde(alias = "stand_ins")]
@@ -84,7 +89,7 @@ pub struct Interval {
 impl Plan {
     /// The intervals in their order; none is empty, none overlaps another.
     ///
-    /// Samples lie in the middle of equal parts of the run (systematic sampling).
+    /// Samples lie in the middle of equal parts of the run (systematic sampling), or at random in each (stratified sampling).
     pub fn intervals(self) -> Box<dyn Iterator<Item = Interval>> {
         let counted = |begin, end| Interval { phase: Phase::Counted, begin, end };
         match self {
@@ -96,13 +101,15 @@ impl Plan {
                     Some(counted(skip, end)).filter(|interval| interval.begin < end).into_iter(),
                 )
             }
-            Self::Samples { count, length, warm_up, total } => {
+            Self::Samples { count, length, warm_up, total, seed } => {
+                let mut chance = (seed != 0).then(|| ChaCha8Rng::seed_from_u64(seed));
                 let part = move |index: u32| {
                     (u128::from(total) * u128::from(index) / u128::from(count)) as u64
                 };
                 let samples = (0..count).map(move |index| {
                     let (from, to) = (part(index), part(index + 1));
-                    let begin = from + (to - from).saturating_sub(length) / 2;
+                    let room = (to - from).saturating_sub(length);
+                    let begin = from + chance.as_mut().map_or(room / 2, |it| it.random_range(0..=room));
                     begin..begin.saturating_add(length).min(to)
                 });
                 Box::new(after_warm_ups(samples, warm_up))
@@ -160,6 +167,12 @@ impl Plan {
     }
 }
 
+/// Whether samples lie in the middle of their parts.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_middle(seed: &u64) -> bool {
+    *seed == 0
+}
+
 /// Counted intervals in the order of the run, each after as long a warm-up as there is room for after the one before.
 fn after_warm_ups(
     counted: impl Iterator<Item = Range<u64>>,
@@ -187,7 +200,7 @@ mod tests {
 
     #[test]
     fn samples_lie_in_the_middle_of_equal_parts_after_their_warm_up() {
-        let plan = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100 };
+        let plan = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0 };
         assert_eq!(
             intervals(plan),
             [(WarmUp, 0, 20), (Counted, 20, 30), (WarmUp, 50, 70), (Counted, 70, 80)]
@@ -195,10 +208,27 @@ mod tests {
     }
 
     #[test]
+    fn a_seed_chooses_a_place_in_each_part() {
+        let at = |seed| {
+            let plan = Plan::Samples { count: 50, length: 10, warm_up: 0, total: 50_000, seed };
+            intervals(plan).into_iter().map(|(_, begin, _)| begin).collect::<Vec<_>>()
+        };
+        let (one, other) = (at(1), at(2));
+        assert_eq!(one, at(1));
+        assert_ne!(one, other);
+        for begins in [one, other] {
+            let parts: Vec<u64> = begins.iter().map(|begin| begin / 1000).collect();
+            assert_eq!(parts, (0..50).collect::<Vec<_>>());
+            let places: u64 = begins.iter().map(|begin| begin % 1000).sum();
+            assert!((15_000..35_000).contains(&places), "{places}");
+        }
+    }
+
+    #[test]
     fn samples_longer_than_their_part_meet_without_overlap() {
-        let plan = Plan::Samples { count: 2, length: 80, warm_up: 20, total: 100 };
+        let plan = Plan::Samples { count: 2, length: 80, warm_up: 20, total: 100, seed: 0 };
         assert_eq!(intervals(plan), [(Counted, 0, 50), (Counted, 50, 100)]);
-        let none = Plan::Samples { count: 0, length: 1, warm_up: 1, total: 1 };
+        let none = Plan::Samples { count: 0, length: 1, warm_up: 1, total: 1, seed: 0 };
         assert_eq!(intervals(none), []);
     }
 
@@ -235,7 +265,7 @@ mod tests {
         };
         assert_eq!(after(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
         assert_eq!(after(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
-        let rest = Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40 };
+        let rest = Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40, seed: 0 };
         let expected = [(WarmUp, 0, 50), (WarmUp, 50, 65), (Counted, 65, 75)];
         assert_eq!(after(70, rest), expected);
     }
@@ -252,7 +282,7 @@ mod tests {
 
     #[test]
     fn how_much_is_recorded_is_known_of_what_has_an_end() {
-        let samples = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100 };
+        let samples = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0 };
         assert_eq!(samples.recorded(), Some(60));
         assert_eq!(Plan::Window { skip: 5, length: Some(7) }.recorded(), Some(7));
         assert_eq!(Plan::Whole.recorded(), None);

@@ -24,6 +24,8 @@ pub struct Samples {
     pub warm_up: u64,
     /// Whether they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
     pub are_chosen: bool,
+    /// Where those that are spread lie in their parts, as [`Plan::Samples`] has it.
+    pub seed: u64,
 }
 
 /// The request to a pre-run: what the run before the recorded one has to find.
@@ -86,11 +88,11 @@ impl PreRun {
             _ => (0, traced.instructions),
         };
         let samples = self.samples.map(|samples| {
-            let Samples { count, length, warm_up, are_chosen } = samples;
+            let Samples { count, length, warm_up, are_chosen, seed } = samples;
             match are_chosen {
                 // After an interruption no clustering is done.
                 true => profile.plan(if was_interrupted { 0 } else { count }, warm_up),
-                false => Plan::Samples { count, length, warm_up, total },
+                false => Plan::Samples { count, length, warm_up, total, seed },
             }
         });
         let warm_up = self.from.map_or(0, |from| from.warm_up);

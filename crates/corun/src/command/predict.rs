@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     what_if: Vec<(String, String)>,
-    /// Choose how far apart copies run, and where pages lie, by this seed
+    /// Choose where the windows of a long run lie, how far apart copies run, and where pages lie, by this seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Override a field of the model, for instance main.nanoseconds=120; can be given several times
@@ -386,7 +386,7 @@ impl Arguments {
                 // Each placement of each core is simulated, also with each change.
                 let placements = self.placement.len().saturating_sub(1).max(1);
                 let times = self.model.len().max(1) * placements * (1 + self.what_if.len());
-                Sampling::Fitting(Effort::in_seconds(self.max_time.as_secs_f64() / times as f64))
+                Sampling::Fitting(Effort::in_seconds(self.max_time.as_secs_f64() / times as f64, self.seed))
             }
             _ => Sampling::Fitting(Effort::FULL),
         }

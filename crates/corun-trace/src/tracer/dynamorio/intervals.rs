@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_warm_up_and_its_sample_are_one_part() {
-        let plan = Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000 };
+        let plan = Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000, seed: 0 };
         let intervals = Intervals::from(plan);
         assert_eq!(intervals.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
         assert_eq!(intervals.phase(3, 9), Some((Phase::WarmUp, 10)));
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn samples_that_meet_are_distinguished() {
-        let plan = Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100 };
+        let plan = Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100, seed: 0 };
         let intervals = Intervals::from(plan);
         assert_eq!(intervals.words(), [0, 1, 0, 100]);
         assert_eq!(intervals.phase(0, 49), Some((Phase::Counted, 50)));
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn code_stays_as_it_is_where_gaps_are_short() {
         let keeps_code = |total| {
-            let plan = Plan::Samples { count: 10, length: 1000, warm_up: 9000, total };
+            let plan = Plan::Samples { count: 10, length: 1000, warm_up: 9000, total, seed: 0 };
             Intervals::from(plan).words()[0] == 1
         };
         assert!(keeps_code(10 * LONG_GAP) && !keeps_code(10 * LONG_GAP + 200_000));

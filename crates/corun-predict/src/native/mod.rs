@@ -33,6 +33,8 @@ const MIN_RUNS: usize = 3;
 const MAX_ATTEMPTS: usize = 200;
 /// Runs before them.
 const WARM_UP: usize = 1;
+/// A run of this length counts even if it is the first: to fill caches takes a hundredth of it at most.
+const LONG: Duration = Duration::from_secs(1);
 /// Runs between two memory-interference samples, and the number of such intervals: interference changes within seconds.
 const RUNS_PER_SAMPLE: usize = 3;
 const SAMPLE_INTERVALS: usize = 16;
@@ -68,8 +70,8 @@ pub struct Subject<'a> {
     pub ending: Ending,
 }
 
-/// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches; none
-/// begins after `budget`, but one counts in any case. Of all runs those count that had the core to themselves, or most
+/// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches unless runs are
+/// long; none begins that would have half of its time after `budget`, but one counts in any case. Of all runs those count that had the core to themselves, or most
 /// nearly. None if `stop` was set. `progress` is called for each run. With a probe of memory `interference`, samples
 /// are taken before, between and after the runs, and all uncontended runs count.
 ///
@@ -93,10 +95,11 @@ pub fn measure(
             let mut readings: Vec<InterferenceReading> = Vec::new();
             let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
             let mut since_sample = 0;
+            let (mut warmup, mut longest) = (0, Duration::ZERO);
             let wanted =
                 if interference.is_some() { RUNS_PER_SAMPLE * SAMPLE_INTERVALS } else { RUNS };
             while tried.len() < MAX_ATTEMPTS {
-                let is_late = !tried.is_empty() && begun.elapsed() > budget;
+                let is_late = !tried.is_empty() && begun.elapsed() + longest / 2 > budget;
                 // Each sample has runs on both sides.
                 let is_between = interference.is_none() || since_sample == 0;
                 if is_late || alone(&tried) >= wanted && is_between {
@@ -106,10 +109,12 @@ pub fn measure(
                 if since_sample == 0 {
                     readings.extend(interference.as_mut().map(InterferenceProbe::sample));
                 }
-                let is_counted = since_sample >= WARM_UP;
-                since_sample += 1;
-                let steal = steal_s(cpu);
+                let (steal, before) = (steal_s(cpu), Instant::now());
                 let run = Bracketed::run(subject.target, subject.from, stop)?;
+                let took = before.elapsed();
+                longest = longest.max(took);
+                let is_counted = since_sample >= WARM_UP || took >= LONG;
+                since_sample += 1;
                 if stop.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
@@ -125,6 +130,8 @@ pub fn measure(
                     let measured = measured_run(&run, subject.thread, &overhead, taken)?;
                     tried.push((measured, run.probes));
                     set_contention_shares(&mut tried);
+                } else if tried.is_empty() {
+                    warmup += 1;
                 }
                 // A sample evicts the program from the caches, so a warm-up run follows it.
                 if interference.is_some() && since_sample == WARM_UP + RUNS_PER_SAMPLE {
@@ -137,7 +144,7 @@ pub fn measure(
             let counted = contention::least_contended(&shares, MIN_RUNS, most);
             let runs = MeasuredRuns {
                 cpu,
-                warmup: WARM_UP as u32,
+                warmup,
                 method: METHOD.to_owned(),
                 tried: tried.len() as u32,
                 runs: counted.into_iter().map(|place| tried[place].0).collect(),

@@ -41,8 +41,8 @@ impl Effort {
     /// What is simulated several times, alone and beside siblings, in about so many seconds on two CPUs.
     pub fn in_seconds(seconds: f64, seed: u64) -> Self {
         let share = (seconds / 60.0).clamp(0.2, 20.0);
-        let windows = (200.0 * share).clamp(FEW.into(), 2000.0);
-        Self { windows: windows as u32, warm_ups: (150e6 * share) as u64, seed }
+        let windows = (170.0 * share).clamp(FEW.into(), 2000.0);
+        Self { windows: windows as u32, warm_ups: (125e6 * share) as u64, seed }
     }
 }
 
@@ -78,9 +78,7 @@ impl Sampling {
                 Some(samples(windows, LENGTH, Some(warm_up), seed))
             }
             Self::Whole | Self::Start(_) => None,
-            Self::Windows { count, length, warm_up } => {
-                Some(samples(count, length, warm_up, 0))
-            }
+            Self::Windows { count, length, warm_up } => Some(samples(count, length, warm_up, 0)),
         }
     }
 
@@ -139,7 +137,7 @@ mod tests {
         let efforts = [0.0, 12.0, 60.0, 600.0, 1e9].map(|it| Effort::in_seconds(it, 0));
         assert!(efforts.is_sorted_by_key(|it| (it.windows, it.warm_ups)));
         assert!(efforts.iter().all(|it| it.windows >= FEW && it.warm_ups >= 10_000_000));
-        assert_eq!(efforts[2], Effort { windows: 200, warm_ups: 150_000_000, seed: 0 });
+        assert_eq!(efforts[2], Effort { windows: 170, warm_ups: 125_000_000, seed: 0 });
     }
 
     #[test]

@@ -109,7 +109,8 @@ impl Plan {
                 let samples = (0..count).map(move |index| {
                     let (from, to) = (part(index), part(index + 1));
                     let room = (to - from).saturating_sub(length);
-                    let begin = from + chance.as_mut().map_or(room / 2, |it| it.random_range(0..=room));
+                    let begin =
+                        from + chance.as_mut().map_or(room / 2, |it| it.random_range(0..=room));
                     begin..begin.saturating_add(length).min(to)
                 });
                 Box::new(after_warm_ups(samples, warm_up))

@@ -83,9 +83,8 @@ fn spread(programs: &[Program]) {
             for (other_slowdown, other_work) in &answers[at + 1..] {
                 let reach = reach(slowdown).hypot(reach(other_slowdown));
                 by_windows += u32::from((slowdown.value - other_slowdown.value).abs() <= reach);
-                let holds = |one: &Estimate, other: &Estimate| {
-                    (one.low..=one.high).contains(&other.value)
-                };
+                let holds =
+                    |one: &Estimate, other: &Estimate| (one.low..=one.high).contains(&other.value);
                 printed += u32::from(holds(work, other_work) && holds(other_work, work));
                 pairs += 1;
             }

@@ -4,16 +4,17 @@ use std::ops::RangeInclusive;
 
 use corun_model::CoreModel;
 use corun_record::CalibratedField;
+use corun_sim::in_parallel;
 
 use super::{InterferenceReading, ProbeRings};
 use crate::curve::median;
 
 /// Rounds of the fit: the parameters depend on each other.
 const ROUNDS: usize = 3;
-/// Bisection steps for the background fill bandwidth, between these bounds in GB/s.
-const STEPS: usize = 8;
+/// Steps that find the background fill bandwidth, between these bounds in GB/s: each tries two places at once.
+const STEPS: usize = 5;
 const OTHERS: [f64; 2] = [0.01, 40.0];
-/// Factors around the bisected bandwidth, at which a line is fitted.
+/// Factors around the bandwidth so found, at which a line is fitted.
 const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
 /// The least memory bandwidth, in GB/s.
 const SLOWEST: f64 = 0.1;
@@ -63,7 +64,7 @@ pub fn fit_memory(
     model.hierarchy.walk.nested = is_virtual.into();
     model.hierarchy.main.gigabytes_a_second = mean(|it| it.gigabytes_a_second);
     let (last_level, pages) = (usual(|it| it.last_level), usual(|it| it.pages));
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
         // The least time of a sample has no interference in it.
         let more = pages - rings.pages.cycles(&with_background_fills(&model, 0.0));
         add(&mut model.hierarchy.walk.cycles, more);
@@ -73,9 +74,10 @@ pub fn fit_memory(
         let nanoseconds = model.hierarchy.main.nanoseconds + more / model.gigahertz;
         model.hierarchy.main.nanoseconds = nanoseconds.max(1.0);
         let contended = mean(|it| it.contended);
-        let others = background_bandwidth(|others| {
+        let taken = |others: f64| {
             rings.contended.cycles(&with_background_fills(&model, others)) / contended
-        });
+        };
+        let others = background_bandwidth(taken, round == ROUNDS);
         model = with_background_fills(&model, others);
     }
     let hierarchy = &model.hierarchy;
@@ -135,17 +137,27 @@ fn with_background_fills(model: &CoreModel, others: f64) -> CoreModel {
 
 /// The background fill bandwidth, in GB/s, at which `taken`, the ratio of simulated to measured time, is 1.
 ///
-/// The simulated time is slightly noisy, so a line is fitted to it around the bisected bandwidth.
-fn background_bandwidth(mut taken: impl FnMut(f64) -> f64) -> f64 {
+/// The simulated time is slightly noisy; `is_exact` fits a line to it around the place that was found.
+fn background_bandwidth(taken: impl Fn(f64) -> f64 + Sync, is_exact: bool) -> f64 {
     let [mut low, mut high] = OTHERS;
     if taken(low) >= 1.0 {
         return 0.0;
     }
     for _ in 0..STEPS {
-        let middle = (low * high).sqrt();
-        if taken(middle) < 1.0 { low = middle } else { high = middle }
+        let part = (high / low).cbrt();
+        let middle = [low * part, low * part * part];
+        let is_below = in_parallel(2, 2, |at| taken(middle[at]) < 1.0);
+        match is_below[..] {
+            [_, true] => low = middle[1],
+            [true, _] => [low, high] = middle,
+            _ => high = middle[0],
+        }
     }
-    let seen: Vec<[f64; 2]> = AROUND.map(|part| [(low * part).ln(), taken(low * part).ln()]).into();
+    if !is_exact {
+        return (low * high).sqrt();
+    }
+    let around = |at: usize| [(low * AROUND[at]).ln(), taken(low * AROUND[at]).ln()];
+    let seen: Vec<[f64; 2]> = in_parallel(2, AROUND.len(), around);
     let mean = |at: usize| seen.iter().map(|it| it[at]).sum::<f64>() / seen.len() as f64;
     let [others, excess] = [mean(0), mean(1)];
     let sum = |of: fn(f64, f64) -> f64| {
@@ -168,12 +180,12 @@ mod tests {
     fn the_background_bandwidth_is_found_despite_noise() {
         for others in [0.05, 0.9, 3.0, 20.0] {
             let taken = |with: f64| (with / others).sqrt();
-            assert!((background_bandwidth(taken) / others - 1.0).abs() < 1e-3, "{others}");
+            assert!((background_bandwidth(taken, true) / others - 1.0).abs() < 1e-3, "{others}");
             let noisy = |with: f64| taken(with) * (1.0 + 0.02 * (1e4 * with).sin());
-            assert!((background_bandwidth(noisy) / others - 1.0).abs() < 0.05, "{others}");
+            assert!((background_bandwidth(noisy, true) / others - 1.0).abs() < 0.05, "{others}");
         }
-        assert_eq!(background_bandwidth(|_| 1.5), 0.0, "slower without any");
-        assert!(background_bandwidth(|_| 0.5) > 30.0, "at most the upper bound");
+        assert_eq!(background_bandwidth(|_| 1.5, true), 0.0, "slower without any");
+        assert!(background_bandwidth(|_| 0.5, true) > 30.0, "at most the upper bound");
     }
 
     #[test]

@@ -417,7 +417,8 @@ mod tests {
     fn what_lies_before_what_counts_is_reported_with_no_window() {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
-        let rest = Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900, seed: 0 });
+        let rest =
+            Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900, seed: 0 });
         let plan = Plan::After { skip: 3030, warm_up: 3000, rest };
         let windows = simulated(&planned(plan, &intervals)).windows;
         let recorded = |windows: &[SimulatedWindow]| windows[0].events_with_warm_up.instructions;

@@ -386,7 +386,10 @@ impl Arguments {
                 // Each placement of each core is simulated, also with each change.
                 let placements = self.placement.len().saturating_sub(1).max(1);
                 let times = self.model.len().max(1) * placements * (1 + self.what_if.len());
-                Sampling::Fitting(Effort::in_seconds(self.max_time.as_secs_f64() / times as f64, self.seed))
+                Sampling::Fitting(Effort::in_seconds(
+                    self.max_time.as_secs_f64() / times as f64,
+                    self.seed,
+                ))
             }
             _ => Sampling::Fitting(Effort::FULL),
         }

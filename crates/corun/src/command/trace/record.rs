@@ -154,7 +154,13 @@ impl Arguments {
         match (self.sample, self.skip, self.length) {
             (Some((count, length)), ..) => {
                 let warmup = self.warmup.unwrap_or(length);
-                Part::Samples(Samples { count, length, warm_up: warmup, are_chosen: self.choose, seed: 0 })
+                Part::Samples(Samples {
+                    count,
+                    length,
+                    warm_up: warmup,
+                    are_chosen: self.choose,
+                    seed: 0,
+                })
             }
             (None, None, None) => Part::Of(Plan::Whole),
             (None, skip, length) => Part::Of(Plan::Window { skip: skip.unwrap_or(0), length }),

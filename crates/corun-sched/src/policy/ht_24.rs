@@ -56,9 +56,11 @@ struct Ht24 {
     enqueued: u64,
     /// The highest nice value of all tasks so far.
     highest: i8,
-    /// By CPU: until when its task is charged, and when it chose its task last.
+    /// By CPU: until when its task is charged, and when it chose its task last; none has been idle longer than one that never
+    /// chose.
     charged: Vec<u64>,
-    chosen: Vec<u64>,
+    chosen: Vec<Option<u64>>,
+    is_idle: Vec<bool>,
 }
 
 /// A task's nice value.
@@ -101,7 +103,8 @@ impl Ht24 {
             enqueued: 0,
             highest: -20,
             charged: vec![0; cpus],
-            chosen: vec![0; cpus],
+            chosen: vec![None; cpus],
+            is_idle: vec![true; cpus],
         }
     }
 
@@ -231,19 +234,15 @@ impl Policy for Ht24 {
         self.insert(state, task);
     }
 
-    /// `schedule`.
+    /// `schedule`, which an idle CPU does not call while there is nothing for it.
     fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
-        self.chosen[cpu] = state.now();
         self.charged[cpu] = state.now();
-        let (mut goodness, mut task) = self.best(state, cpu)?;
-        if goodness == 0 {
-            self.recalculate(state, cpu);
-            (goodness, task) = self.best(state, cpu)?;
+        let task = self.take_best(state, cpu);
+        if task.is_some() || !self.is_idle[cpu] {
+            self.chosen[cpu] = Some(state.now());
         }
-        debug_assert!(goodness > 0, "every task has a counter after they were renewed");
-        self.remove(task);
-        self.memory(state, task).cpu = Some(cpu);
-        Some(task)
+        self.is_idle[cpu] = task.is_none();
+        task
     }
 
     fn charge(&mut self, state: &State, task: TaskId, cpu: usize, _ran: u64) {
@@ -300,6 +299,19 @@ impl Policy for Ht24 {
 }
 
 impl Ht24 {
+    /// Takes the task with the greatest goodness out of the queue.
+    fn take_best(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
+        let (mut goodness, mut task) = self.best(state, cpu)?;
+        if goodness == 0 {
+            self.recalculate(state, cpu);
+            (goodness, task) = self.best(state, cpu)?;
+        }
+        debug_assert!(goodness > 0, "every task has a counter after they were renewed");
+        self.remove(task);
+        self.memory(state, task).cpu = Some(cpu);
+        Some(task)
+    }
+
     /// `reschedule_idle`: the CPU that the task ran on last if it is idle, else one of an idle core, else the one
     /// that is idle longest, else the one whose task is worst beside this one.
     fn choose(&mut self, state: &State, task: TaskId, last: Option<usize>) -> usize {
@@ -310,7 +322,7 @@ impl Ht24 {
         if state.idle_cpus() > 0 {
             let idle = (0..count).filter(|&cpu| state.is_idle(cpu));
             let key = |cpu| match state.topology().smt_width() > 1 && state.has_idle_core(cpu) {
-                true => (false, 0),
+                true => (false, None),
                 false => (true, self.chosen[cpu]),
             };
             if let Some(cpu) = least(state, task, idle, key) {

@@ -50,6 +50,25 @@ fn two_tasks_on_one_of_two_packages() {
     }
 }
 
+/// Two loops that each start a program and wait for it: of the CPUs that are idle, all of them siblings of busy ones, Linux
+/// 2.4.17 takes the one that has been idle longest, which is on the other core. Where nothing takes time, the interrupt of
+/// that CPU comes as late as the CPU of a loop that waits, which takes the program from the one queue.
+#[test]
+fn programs_that_loops_start_have_a_core_each() {
+    let load = load("loops:loops=2,work=2550ms,times=1");
+    for costs in [
+        Costs { switch: 2_000, ..Costs::default() },
+        Costs { interrupt: 1_000, ..Costs::default() },
+        Costs { switch: 3_000, interrupt: 2_000, wake_up: 500, ..Costs::default() },
+    ] {
+        for seed in 1..=40 {
+            let settings = Settings { seed, costs, ..settings("2x1x2", "1.8") };
+            let (outcome, intervals) = run("ht-2.4", &load, &settings);
+            assert!(outcome.makespan < 2_560_000_000, "{costs:?}, seed {seed}: {intervals:?}");
+        }
+    }
+}
+
 /// Four jobs of a make on four cores of two siblings: who wakes and starts tasks sits on a core for a
 /// moment only, and whatever began beside another in that moment is moved to an idle core.
 #[test]

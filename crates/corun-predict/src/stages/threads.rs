@@ -1,8 +1,8 @@
 //! Threads: a program with several threads of one process, placed on cores as workers, their waits replayed.
 //!
 //! All threads are recorded at the same time, in windows of the recording: a window holds what every thread did between two
-//! moments, so that who waits for whom is in it. Each window is simulated from its beginning to its end in both placements that
-//! are compared.
+//! moments, so that who waits for whom is in it. Each window is simulated in both placements that are compared, and counts for
+//! as long as all of its workers run: where the recording cut one off, the others would have gone on beside it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,8 @@ use corun_model::timing::TimingTable;
 use corun_record::{Estimate, PageSize, Placement, Progress, Stage};
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
 use corun_sim::{
-    Process, Setup, Simulated, SimulationError, Unwatched, in_parallel, simulate_together,
+    PlacedWorker, Process, Setup, Simulated, SimulationError, Unwatched, in_parallel,
+    simulate_together,
 };
 use corun_stats::student_t;
 use corun_trace::format::Trace;
@@ -59,6 +60,8 @@ struct Windows {
     traces: Vec<Trace>,
     /// Instructions of the whole run, all threads together.
     total: u64,
+    /// Whether the run was recorded whole, so that who ends early does so in the program.
+    is_whole: bool,
 }
 
 /// Threads in a placement, and the same in the one that it is compared with.
@@ -125,7 +128,9 @@ impl Windows {
         progress.begin(Stage::new("counting instructions of threads", "", None));
         let total = count_quietly(target, &job.tracer, stop).map_err(PredictError::Trace)?;
         let mut traces = Vec::new();
-        for plan in plans(total, job.sampling == Sampling::Whole) {
+        let plans = plans(total, job.sampling == Sampling::Whole);
+        let is_whole = plans == [Plan::Whole];
+        for plan in plans {
             let part = (plan, None);
             let traced = trace_quietly(target, part, &job.tracer, Vec::new(), progress, stop);
             let (outcome, bytes) = traced.map_err(PredictError::Trace)?;
@@ -139,7 +144,7 @@ impl Windows {
         traces.retain(|trace| !is_empty(trace));
         match traces.is_empty() {
             true => Err(PredictError::TooShort { total }),
-            false => Ok(Self { traces, total }),
+            false => Ok(Self { traces, total, is_whole }),
         }
     }
 }
@@ -204,8 +209,8 @@ struct Task<'t> {
     workers: usize,
 }
 
-/// A window, simulated: cycles from the first worker's beginning to the last one's end, and the workers.
-type SimulatedThreads = (f64, Vec<Simulated>);
+/// The workers of a window, simulated.
+type SimulatedThreads = Vec<PlacedWorker>;
 
 impl ThreadsRun {
     /// Whether threads of one process are what a placement has, and not copies.
@@ -252,10 +257,12 @@ impl ThreadsRun {
                     });
                     let tasks: Vec<Task<'_>> = tasks.collect();
                     let done = simulate(core.timings, &tasks, (job.pages, job.beside.seed), stop)?;
-                    Ok::<_, PredictError>((time(windows, &done), workers_of(done)))
+                    Ok::<_, PredictError>((windows, done))
                 };
-                let (before, alone) = of(it.reference)?;
-                let (after, beside) = of(it.subject)?;
+                let (windows, done) = of(it.reference)?;
+                let (before, alone) = (time(windows, &done, None), workers_of(done));
+                let (windows, done) = of(it.subject)?;
+                let (after, beside) = (time(windows, &done, ipc(&alone)), workers_of(done));
                 runs.push(Self {
                     placement: it.placement,
                     threads: it.threads,
@@ -304,8 +311,7 @@ fn simulate(
     });
     let of_window = |phase: Result<Option<corun_sim::Phase>, SimulationError>| {
         let phase = phase?.ok_or(PredictError::Interrupted { during: "simulated" })?;
-        let cycles = phase.workers.iter().map(|one| one.cycles).fold(0.0, f64::max);
-        Ok((cycles, phase.workers.into_iter().map(|one| one.simulated).collect()))
+        Ok(phase.workers)
     };
     done.into_iter().map(of_window).collect()
 }
@@ -341,17 +347,67 @@ fn mapping(task: &Task<'_>, workers: usize) -> ThreadMapping {
 }
 
 fn workers_of(windows: Vec<SimulatedThreads>) -> Vec<Simulated> {
-    windows.into_iter().flat_map(|(_, workers)| workers).collect()
+    windows.into_iter().flatten().map(|one| one.simulated).collect()
 }
 
-/// The cycles of the whole run, from those of its windows: each instruction of any thread takes as long as in the windows.
-fn time(windows: &Windows, done: &[SimulatedThreads]) -> Estimate {
-    let instructions =
-        |trace: &Trace| -> u64 { trace.threads().iter().map(|thread| thread.instructions).sum() };
-    let rates = done.iter().zip(&windows.traces);
-    let rates: Vec<f64> =
-        rates.map(|((cycles, _), trace)| cycles / instructions(trace).max(1) as f64).collect();
+/// Instructions a cycle of a worker that has its core for itself; none if nothing was simulated.
+fn ipc(alone: &[Simulated]) -> Option<f64> {
+    let instructions: u64 = alone.iter().map(|one| one.instructions).sum();
+    let cycles: u64 = alone.iter().map(|one| one.cycles).sum();
+    (cycles > 0).then(|| instructions as f64 / cycles as f64)
+}
+
+/// The cycles of the whole run, from those of its windows: each instruction of any thread takes as long as in the windows. A
+/// worker that the recording left alone at the end of a window goes at `ipc`, or as it did before.
+fn time(windows: &Windows, done: &[SimulatedThreads], ipc: Option<f64>) -> Estimate {
+    let rate = |(trace, workers): (&Trace, &SimulatedThreads)| {
+        let instructions: u64 = trace.threads().iter().map(|thread| thread.instructions).sum();
+        let spans: Vec<Span> = workers.iter().map(Span::of).collect();
+        match windows.is_whole {
+            true => makespan(&spans) / instructions.max(1) as f64,
+            false => rate_of_all(&spans, instructions, ipc),
+        }
+    };
+    let rates: Vec<f64> = windows.traces.iter().zip(done).map(rate).collect();
     mean_rate(&rates).scaled(windows.total as f64)
+}
+
+/// What a worker did of a window, and when.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    begin: f64,
+    end: f64,
+    instructions: f64,
+}
+
+impl Span {
+    fn of(worker: &PlacedWorker) -> Self {
+        let (begin, end) = worker.retired_within;
+        let instructions = worker.instructions as f64;
+        Self { begin: begin as f64, end: end as f64, instructions }
+    }
+}
+
+/// Cycles from the first worker's beginning to the last one's end.
+fn makespan(spans: &[Span]) -> f64 {
+    let begin = spans.iter().map(|it| it.begin).fold(f64::INFINITY, f64::min);
+    let end = spans.iter().map(|it| it.end).fold(0.0, f64::max);
+    (end - begin).max(1.0)
+}
+
+/// Cycles of an instruction of any thread while all workers run: up to the end of the first that ends.
+fn rate_of_all(spans: &[Span], instructions: u64, ipc: Option<f64>) -> f64 {
+    let begin = spans.iter().map(|it| it.begin).fold(f64::INFINITY, f64::min);
+    let end = spans.iter().map(|it| it.end).fold(f64::INFINITY, f64::min);
+    let after = |it: &Span| {
+        let own = it.instructions / (it.end - it.begin).max(1.0);
+        ((it.end - end).max(0.0) * ipc.unwrap_or(own)).min(it.instructions)
+    };
+    let left = instructions as f64 - spans.iter().map(after).sum::<f64>();
+    match end > begin && left > 0.0 {
+        true => (end - begin) / left,
+        false => makespan(spans) / instructions.max(1) as f64,
+    }
 }
 
 /// The mean of rates with its t interval on the log scale.
@@ -395,6 +451,22 @@ mod tests {
         assert_eq!((it.threads, it.reference.2, it.subject.2), (2, 4, 2));
         let odd = packed(Placement::Packed(None), 2, (0, 3));
         assert_eq!((odd.reference.2, odd.subject.2), (3, 2));
+    }
+
+    #[test]
+    fn a_window_counts_while_all_workers_run() {
+        let span = |end, instructions| Span { begin: 100.0, end, instructions };
+        // Each executes one instruction in two cycles beside the other, and one a cycle alone.
+        let both = [span(1100.0, 500.0), span(2100.0, 1500.0)];
+        assert_eq!(rate_of_all(&both, 2000, Some(1.0)), 1.0);
+        let equal = [span(1100.0, 500.0), span(1100.0, 500.0)];
+        assert_eq!(rate_of_all(&equal, 1000, Some(1.0)), 1.0);
+        // On cores of their own the one that is left goes on as before.
+        let apart = [span(600.0, 500.0), span(1600.0, 1500.0)];
+        assert_eq!(rate_of_all(&apart, 2000, None), 0.5);
+        // Nobody else is there.
+        assert_eq!(rate_of_all(&[span(600.0, 500.0)], 500, None), 1.0);
+        assert_eq!(makespan(&both), 2000.0);
     }
 
     #[test]

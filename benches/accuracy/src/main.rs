@@ -12,6 +12,7 @@ mod predicted;
 mod programs;
 mod siblings;
 mod windows;
+mod yields;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -62,6 +63,17 @@ struct Arguments {
     /// With --siblings: set a field of the models, as `corun simulate --set` takes it (repeatable)
     #[arg(long = "set", value_name = "FIELD=VALUE", requires = "siblings")]
     settings: Vec<String>,
+    /// With --siblings: also show what the records in this folder measured on hardware, beside those of
+    /// benches/accuracy/recorded/yields (repeatable)
+    #[arg(long, value_name = "DIR", requires = "siblings")]
+    records: Vec<PathBuf>,
+    /// Record real yields of pairs of built-in workloads into this folder, for as long as two CPUs of this machine turn out to
+    /// share a core
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["record", "recorded", "windows", "siblings", "keep", "output"])]
+    record_yields: Option<PathBuf>,
+    /// With --record-yields: look for siblings so often
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "record_yields")]
+    attempts: u32,
     /// Run a kernel of a published measurement, which is traced
     #[arg(long, value_name = "NAME:NUMBER", hide = true)]
     kernel: Option<String>,
@@ -77,6 +89,7 @@ impl Arguments {
         words.extend(self.model.iter().map(|model| format!("--model {model}")));
         words.extend(self.siblings.then(|| "--siblings".to_owned()));
         words.extend(self.settings.iter().map(|setting| format!("--set {setting}")));
+        words.extend(self.records.iter().map(|folder| format!("--records {}", folder.display())));
         let seconds = (self.seconds != SECONDS).then(|| format!("--seconds {}", self.seconds));
         words.extend(seconds);
         let files =
@@ -148,6 +161,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         };
         keep_for(folder, &settings)?;
     }
+    if let Some(folder) = &arguments.record_yields {
+        let corun = arguments.corun.clone().map_or_else(built, Ok)?;
+        let attempts = yields::record_on_this_machine(&corun, folder, arguments.attempts)?;
+        println!("{}", attempts.sentence());
+        return Ok(());
+    }
     // Before anything is built or measured: what cannot be written to would cost it.
     let open = |path: &Path| Destination::open(path).map_err(failed);
     let output = open(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
@@ -157,8 +176,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         None => built()?,
     };
     if arguments.siblings {
+        let folders = [vec![siblings::own_folder()], arguments.records.clone()].concat();
+        let records = siblings::read_records(&folders)?;
         let rows = siblings::predict(&corun, &arguments.names, &arguments.settings)?;
-        return output.write(&siblings::page(&rows, &arguments.command())).map_err(failed);
+        let measured = siblings::predict_measured(&corun, records, &arguments.settings)?;
+        let page = siblings::page(&rows, &measured, &arguments.command());
+        return output.write(&page).map_err(failed);
     }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let all = programs(&inputs, &corun);

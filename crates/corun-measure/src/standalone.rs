@@ -57,6 +57,10 @@ pub struct StandaloneWorkload {
     /// The system call after which the work begins, by its number on this architecture; what lies before prepares it.
     /// `None` for a workload that is a program already, which works from its start.
     pub begins: Option<u64>,
+    /// All parameters of the workload with their values.
+    pub parameters: Vec<(String, String)>,
+    /// Its workers.
+    pub workers: NonZeroU32,
     /// What the program is, as a sentence for people.
     pub summary: String,
 }
@@ -100,7 +104,8 @@ impl StandaloneWorkload {
         };
         let is_set = task.set_operations(operations);
         let summary = summary(descriptor, &values, workers, is_set.then_some(operations));
-        Ok(Self { argv: task.standalone(workers.get()), begins, summary })
+        let argv = task.standalone(workers.get());
+        Ok(Self { argv, begins, parameters: values, workers, summary })
     }
 }
 

@@ -14,6 +14,8 @@ pub struct HostCore {
     pub family: u32,
     /// The model, extended.
     pub model: u32,
+    /// The stepping of the model.
+    pub stepping: u32,
 }
 
 /// The model that is nearest to a core.
@@ -40,8 +42,9 @@ pub fn host_core() -> Option<HostCore> {
 
     let vendor = __cpuid(0);
     let letters = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat();
-    let Signature { family, model, .. } = Signature::of(__cpuid(1).eax);
-    Some(HostCore { vendor: String::from_utf8_lossy(&letters).into_owned(), family, model })
+    let Signature { family, model, stepping } = Signature::of(__cpuid(1).eax);
+    let vendor = String::from_utf8_lossy(&letters).into_owned();
+    Some(HostCore { vendor, family, model, stepping })
 }
 
 /// This host's core; none where there is no CPUID.
@@ -113,7 +116,7 @@ mod tests {
     use crate::names;
 
     fn of(vendor: &str, family: u32, model: u32) -> Option<Suited> {
-        suited(&HostCore { vendor: vendor.to_owned(), family, model })
+        suited(&HostCore { vendor: vendor.to_owned(), family, model, stepping: 0 })
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use corun_machine::Machine;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{Caveat, PageSize, Placement};
+use corun_record::{Caveat, PageSize, Placement, TracedWorkload};
 use corun_trace::{Chosen, SystemCall, Target};
 
-use crate::Sampling;
+use crate::{MeasureSiblings, Sampling, Workers};
 
 /// A core to predict on.
 pub struct Core<'a> {
@@ -34,6 +34,10 @@ pub struct Core<'a> {
 pub struct Beside {
     /// Placements with busy siblings: `full`, `full@K` and `packed`; none to predict the program alone.
     pub placements: Vec<Placement>,
+    /// Whether copies that take turns on one hardware thread are predicted, too.
+    pub stacked: bool,
+    /// The program as it is told how many threads to use; copies of it run, if none.
+    pub workers: Option<Workers>,
     /// The program on the other hardware thread; copies of the predicted one, if none.
     pub other: Option<Target>,
     /// Fields of the model that are changed for one more prediction each.
@@ -46,6 +50,8 @@ pub struct Beside {
 pub struct Job<'a> {
     /// The program.
     pub target: Target,
+    /// The built-in workload that it runs, if it is one.
+    pub workload: Option<TracedWorkload>,
     /// The cores, the first of which the program is measured for.
     pub cores: Vec<Core<'a>>,
     /// What runs beside it.
@@ -60,6 +66,8 @@ pub struct Job<'a> {
     pub pages: PageSize,
     /// The time budget of native measurement; none to skip it.
     pub measure_for: Option<Duration>,
+    /// How the yield is measured on siblings of this host; none to skip it.
+    pub measure_siblings: Option<MeasureSiblings<'a>>,
     /// The file in which the trace is kept; none to discard it.
     pub keep: Option<PathBuf>,
     /// The host.

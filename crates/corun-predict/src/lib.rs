@@ -7,18 +7,20 @@
 mod error;
 mod estimate;
 mod extrapolation;
+mod hardware;
 mod job;
 mod native;
 mod predict;
 mod sampling;
 mod siblings;
-mod silence;
 mod stages;
 
 pub use error::PredictError;
 pub use estimate::over;
 pub use extrapolation::extrapolated;
+pub use hardware::{HostSiblings, SiblingSource, Slice, on_siblings, recorded_core};
 pub use job::{Beside, Core, Job, MemoryOf};
 pub use native::{MeasureError, Measured, measure};
 pub use predict::predict;
 pub use sampling::{Effort, Sampling};
+pub use stages::{MeasureSiblings, Workers};

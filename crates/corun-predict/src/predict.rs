@@ -6,8 +6,9 @@ use std::time::{Instant, SystemTime};
 use corun_record::{Prediction, Progress};
 
 use crate::stages::{
-    BesideRun, ExtrapolatedRun, FittedModel, MeasuredProgram, MemoryProbe, ProfiledRun,
-    RecordedRun, Report, SimulatedRun, Subject,
+    BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
+    ProfiledRun, RecordedRun, Report, SiblingRuns, SimulatedRun, Subject, ThreadTraces, ThreadsRun,
+    stacked,
 };
 use crate::{Job, PredictError};
 
@@ -26,16 +27,23 @@ pub fn predict(
     let recorded = record(job, Subject::predicted(job), progress, stop)?;
     let other = job.beside.other.as_ref().map(Subject::beside);
     let other = other.map(|other| record(job, other, progress, stop)).transpose()?;
+    let threads = ThreadTraces::of(job, &recorded, progress, stop)?;
     let probe = MemoryProbe::prepare(job);
     let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
+    let other = other.map(|run| MeasuredOther::of(job, run, progress, stop)).transpose()?;
+    let siblings = SiblingRuns::of(job, &recorded, progress, stop)?;
     let mut predictions = Vec::new();
     for core in &job.cores {
         let fitted = FittedModel::of(job, core, &measured)?;
         let simulated = SimulatedRun::of(job, core, &recorded, &fitted, progress, stop)?;
-        let runs = (&recorded, other.as_ref());
+        let runs = (&recorded, other.as_ref().map(|it| &it.run));
         let beside = BesideRun::of(job, core, runs, &fitted, progress, stop)?;
+        let traces = (&recorded, &threads);
+        let threads = ThreadsRun::of(job, core, traces, &fitted, progress, stop)?;
+        let in_turns = (&fitted, &simulated);
+        let stacked = stacked(job, core, &recorded, in_turns, progress, stop)?;
         let extrapolated = ExtrapolatedRun::of(&recorded, &simulated);
-        let (recorded, other) = runs;
+        let (recorded, other) = (&recorded, other.as_ref());
         let (measured, fitted, simulated) = (&measured, &fitted, &simulated);
         let report = Report {
             job,
@@ -43,9 +51,12 @@ pub fn predict(
             recorded,
             other,
             measured,
+            siblings: &siblings,
             fitted,
             simulated,
             beside: &beside,
+            threads: &threads,
+            stacked,
             extrapolated,
         };
         predictions.push(report.document(started, begun.elapsed()));

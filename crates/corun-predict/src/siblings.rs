@@ -4,7 +4,7 @@
 //! (Cochran 1977, Sampling Techniques, 6.4).
 
 use corun_record::{Cause, Caveat, Effect, Estimate, MemoryRequests, MissRate, StackShare};
-use corun_sim::{SimulatedWindow, SimulatedWindows};
+use corun_sim::{CycleStack, EventCounts, Simulated, SimulatedWindow, SimulatedWindows};
 use corun_stats::student_t;
 
 use crate::estimate::{LEVEL, repeated};
@@ -116,26 +116,43 @@ pub(crate) fn model_error_caveat() -> Caveat {
     )
 }
 
-/// Cycles of an instruction by component.
+/// Cycles of an instruction of the run by component, each window with the weight that it has in the estimate.
 fn per_instruction(of: &SimulatedWindows) -> Vec<(String, f64)> {
-    let instructions = of.together.instructions.max(1) as f64;
-    let cycles = of.together.stack.cycles();
-    cycles.map(|(name, cycles)| (name.to_owned(), cycles / instructions)).collect()
+    let Some(run) = Sample::of(&of.windows, 0) else { return Vec::new() };
+    let names = of.together.stack.cycles().map(|(name, _)| name.to_owned());
+    let of_window =
+        |stack: &CycleStack| stack.cycles().map(|(_, cycles)| cycles).collect::<Vec<f64>>();
+    let stacks: Vec<Vec<f64>> = of.stacks.iter().map(of_window).collect();
+    let mean = |at: usize| run.mean_of(&stacks.iter().map(|stack| stack[at]).collect::<Vec<f64>>());
+    names.enumerate().map(|(at, name)| (name, mean(at))).collect()
 }
 
 /// The shares of a stack, the largest first.
 pub(crate) fn stack(of: &SimulatedWindows) -> Vec<StackShare> {
-    let all: f64 = of.together.stack.cycles().map(|(_, cycles)| cycles).sum();
-    let components = of.together.stack.cycles();
+    shares(per_instruction(of))
+}
+
+fn shares(components: Vec<(String, f64)>) -> Vec<StackShare> {
+    let all: f64 = components.iter().map(|(_, cycles)| cycles).sum();
     let mut stack: Vec<StackShare> = components
-        .map(|(name, cycles)| StackShare {
-            component: name.to_owned(),
-            share: cycles / all.max(1.0),
+        .into_iter()
+        .map(|(component, cycles)| StackShare {
+            component,
+            share: cycles / all.max(f64::MIN_POSITIVE),
         })
         .filter(|part| part.share > 0.0)
         .collect();
     stack.sort_by(|one, other| other.share.total_cmp(&one.share));
     stack
+}
+
+/// Events in 1000 instructions of the run, each window with its weight.
+pub(crate) fn per_thousand(
+    of: &SimulatedWindows,
+    count: impl Fn(&EventCounts) -> u64,
+) -> Option<f64> {
+    let run = Sample::of(&of.windows, 0)?;
+    Some(1e3 * run.mean(|window| count(&window.events) as f64))
 }
 
 /// What decides: the slots that the program loses alone, which a sibling can use, and what makes it slower beside one.
@@ -170,16 +187,72 @@ fn causes_of(alone: &[(String, f64)], beside: &[(String, f64)]) -> Vec<Cause> {
 
 /// Misses of the program alone and beside its siblings.
 pub(crate) fn misses(alone: &SimulatedWindows, beside: &SimulatedWindows) -> Vec<MissRate> {
-    let counts = |of: &SimulatedWindows| {
-        let MemoryRequests { l1i_misses, l1d_misses, l2_misses, main, .. } = of.together.requests;
-        let instructions = of.together.instructions.max(1) as f64;
-        [l1i_misses, l1d_misses, l2_misses, main].map(|count| 1e3 * count as f64 / instructions)
+    let names = caches(&MemoryRequests::default()).map(|(cache, _)| cache);
+    let rate = |(at, cache): (usize, &str)| {
+        let [alone, beside] = [alone, beside]
+            .map(|of| per_thousand(of, |it| caches(&it.requests)[at].1).unwrap_or_default());
+        MissRate { cache: cache.to_owned(), alone, beside }
     };
-    let rates = counts(alone).into_iter().zip(counts(beside));
-    let named = ["L1I", "L1D", "L2", "L3"].into_iter().zip(rates);
-    let rate =
-        |(cache, (alone, beside)): (&str, _)| MissRate { cache: cache.to_owned(), alone, beside };
-    named.map(rate).collect()
+    names.into_iter().enumerate().map(rate).collect()
+}
+
+/// The misses of each cache.
+fn caches(requests: &MemoryRequests) -> [(&'static str, u64); 4] {
+    [
+        ("L1I", requests.l1i_misses),
+        ("L1D", requests.l1d_misses),
+        ("L2", requests.l2_misses),
+        ("L3", requests.main),
+    ]
+}
+
+/// Threads of one process in a placement, all together.
+pub(crate) struct Threads {
+    /// Cycles of an instruction by component.
+    stack: Vec<(String, f64)>,
+    /// Misses in 1000 instructions, by cache.
+    misses: Vec<(&'static str, f64)>,
+}
+
+impl Threads {
+    /// Of the workers of all windows.
+    pub(crate) fn of(workers: &[Simulated]) -> Self {
+        let instructions: u64 = workers.iter().map(|one| one.instructions).sum();
+        let instructions = instructions.max(1) as f64;
+        let mut stack: Vec<(String, f64)> = Vec::new();
+        for (at, (name, cycles)) in workers.iter().flat_map(|it| it.stack.cycles().enumerate()) {
+            match stack.get_mut(at) {
+                Some((_, sum)) => *sum += cycles / instructions,
+                None => stack.push((name.to_owned(), cycles / instructions)),
+            }
+        }
+        let requests =
+            workers.iter().fold(MemoryRequests::default(), |sum, one| sum.plus(&one.requests));
+        let misses =
+            caches(&requests).map(|(cache, count)| (cache, 1e3 * count as f64 / instructions));
+        Self { stack, misses: misses.to_vec() }
+    }
+
+    /// The shares of their stack, the largest first.
+    pub(crate) fn stack(&self) -> Vec<StackShare> {
+        shares(self.stack.clone())
+    }
+
+    /// What decides, against the same threads where nobody is beside them.
+    pub(crate) fn causes(&self, alone: &Self) -> Vec<Cause> {
+        causes_of(&alone.stack, &self.stack)
+    }
+
+    /// Their misses there and here.
+    pub(crate) fn misses(&self, alone: &Self) -> Vec<MissRate> {
+        let both = alone.misses.iter().zip(&self.misses);
+        let rate = |((cache, alone), (_, beside)): (&(&str, f64), &(&str, f64))| MissRate {
+            cache: (*cache).to_owned(),
+            alone: *alone,
+            beside: *beside,
+        };
+        both.map(rate).collect()
+    }
 }
 
 #[cfg(test)]

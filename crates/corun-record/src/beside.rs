@@ -1,5 +1,7 @@
 //! A program beside busy siblings on one core, predicted.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,9 @@ pub struct PredictedPlacement {
     pub placement: Placement,
     /// Busy hardware threads of the core.
     pub threads: u32,
+    /// Whether the workers are threads of one process, whose waits for each other are replayed, and not processes.
+    #[serde(default)]
+    pub is_one_process: bool,
     /// The programs on the other hardware threads; empty for copies of the program itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Vec<String>>,
@@ -35,6 +40,70 @@ pub struct PredictedPlacement {
     /// another program, and for a run that was simulated whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<f64>,
+}
+
+/// Copies that take turns on one hardware thread of a core whose other ones are idle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedStacked {
+    /// How long each may run before it is the next one's turn, in milliseconds.
+    pub slice_ms: f64,
+    /// What a switch takes, in microseconds.
+    pub switch_us: f64,
+    /// Cycles of a slice that are lost since caches and predictors hold what another copy left there.
+    pub refill_cycles: f64,
+    /// The part of these that was lost in the later half of what was simulated of a slice: where it is large, a slice loses
+    /// more.
+    pub late_share: f64,
+    /// The work of the hardware thread over that of one copy that has it for itself.
+    pub work: Estimate,
+}
+
+/// The program on siblings of this machine, as its yield was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredSiblings {
+    /// The logical CPUs of the core.
+    pub cpus: Vec<u32>,
+    /// How it is known that they are siblings.
+    pub evidence: SiblingEvidence,
+    /// Blocks of the experiment.
+    pub blocks: u32,
+    /// How long it took, in seconds.
+    pub elapsed_s: f64,
+}
+
+/// How it is known that logical CPUs are siblings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SiblingEvidence {
+    /// The kernel says so, and no hypervisor is below it.
+    Topology,
+    /// A probe before and one after found that they share a core.
+    Probe,
+}
+
+/// The program on the other hardware thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherProgram {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Its threads, of which the busiest is simulated.
+    pub threads: u32,
+    /// Instructions of that thread.
+    pub instructions: u64,
+    /// The kernel's part of that thread's time; absent where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_share: Option<Estimate>,
+}
+
+/// A built-in workload that was traced as a program of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedWorkload {
+    /// Its name.
+    pub name: String,
+    /// Its parameters with their values.
+    pub parameters: BTreeMap<String, String>,
+    /// Its workers.
+    pub workers: u32,
 }
 
 /// How often a program misses in a cache.

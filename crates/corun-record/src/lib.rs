@@ -38,6 +38,7 @@ mod trace_info;
 mod tree;
 mod upgrade;
 mod workload;
+mod yields;
 
 pub use actionable::{Actionable, Exit};
 pub use audit::{
@@ -45,7 +46,10 @@ pub use audit::{
     ListedAuditProperty,
 };
 pub use bench::{Bench, WorkloadNotPossible};
-pub use beside::{Cause, Effect, MissRate, PredictedPlacement, WhatIf};
+pub use beside::{
+    Cause, Effect, MeasuredSiblings, MissRate, OtherProgram, PredictedPlacement, PredictedStacked,
+    SiblingEvidence, TracedWorkload, WhatIf,
+};
 pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
 pub use calibration::{
     BaseForm, BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,
@@ -112,3 +116,4 @@ pub use workload::{
     DefaultMode, DefaultPlacement, LineSharing, ParameterChoice, ParameterDomain, RowFigure,
     SuiteRow, WorkloadDescription, WorkloadList, WorkloadParameter, WorkloadTally,
 };
+pub use yields::{RecordedCore, RecordedProgram, YieldRecord};

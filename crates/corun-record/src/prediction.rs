@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::beside::{PredictedPlacement, WhatIf};
+use crate::beside::{
+    MeasuredSiblings, OtherProgram, PredictedPlacement, PredictedStacked, TracedWorkload, WhatIf,
+};
 use crate::json::Document;
 use crate::observation::{Estimate, Metric, Observation, Source};
 use crate::run::{Caveat, Ending, MachineSummary};
@@ -24,6 +26,12 @@ pub struct Prediction {
     pub elapsed_s: f64,
     /// The program and its arguments.
     pub command: Vec<String>,
+    /// The built-in workload that the command runs; absent for any other program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<TracedWorkload>,
+    /// The seed that chose how far apart copies run and where pages lie; `--seed` takes it. Absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// The machine that it was traced and measured on.
     pub machine: MachineSummary,
     /// Why it ended.
@@ -42,9 +50,18 @@ pub struct Prediction {
     /// The program beside busy siblings, a placement each; empty where it was predicted alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<PredictedPlacement>,
+    /// Copies that take turns on one hardware thread; absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacked: Option<PredictedStacked>,
     /// The same on changed cores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<WhatIf>,
+    /// The program on the other hardware thread; absent for copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<OtherProgram>,
+    /// How the yield was measured on siblings of this machine; the yield itself is among the observations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_siblings: Option<MeasuredSiblings>,
     /// Mispredicted branches in 1000 instructions.
     pub mispredicts_per_thousand: f64,
     /// The runs that were measured; absent where none was.

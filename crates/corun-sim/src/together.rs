@@ -131,6 +131,8 @@ pub struct PlacedWorker {
     /// Cycles in which it executes them; of an ordered process, from the beginning of its first worker
     /// to the end of its last.
     pub cycles: f64,
+    /// The cycles in which its logical CPU first and last retired something.
+    pub retired_within: (u64, u64),
     /// What its logical CPU did meanwhile.
     pub simulated: Simulated,
 }
@@ -440,6 +442,7 @@ fn placed_workers(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> 
                     .then_some(place.offset),
                 instructions,
                 cycles,
+                retired_within: machine.retired_within(cpu.core, cpu.cpu),
                 simulated: Simulated::of(state.clone(), lowering),
             });
         }

@@ -21,6 +21,13 @@ pub(crate) fn is_used_up() -> bool {
     kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }
 
+/// Standard input itself, where it is a file that each run can read from its start.
+pub(crate) fn own_file() -> Option<PathBuf> {
+    let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from).ok()?;
+    let is_file = input.metadata().ok()?.is_file();
+    is_file.then(|| PathBuf::from(format!("/proc/{}/fd/0", std::process::id())))
+}
+
 /// The file that a program is to read as its standard input: the one named, or for `-` a file without a name that
 /// holds all of corun's own standard input, so that each copy reads it from the start.
 ///

@@ -4,6 +4,7 @@
 //! used. Nothing is measured: any machine gives the same page but for what its programs are.
 
 mod page;
+mod records;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use tempfile::TempDir;
 use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
 pub(crate) use page::page;
+pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
 use rows::{Listed, Program, Ratio, Row};
 
 /// A row, and what is predicted for it or why nothing is.
@@ -141,15 +143,26 @@ fn said(mut command: Command) -> Result<String, String> {
 }
 
 fn simulate(corun: &Path, row: &Row, trace: &Path, settings: &[String]) -> Result<Yield, String> {
-    let (placements, metric) = match row.ratio {
+    simulated_yield(corun, &row.model, row.ratio, &[trace.to_owned()], settings)
+}
+
+/// The yield of a trace beside copies of itself, or of two beside each other.
+fn simulated_yield(
+    corun: &Path,
+    model: &str,
+    ratio: Ratio,
+    traces: &[PathBuf],
+    settings: &[String],
+) -> Result<Yield, String> {
+    let (placements, metric) = match ratio {
         Ratio::FullToSpread => ("spread,full", Metric::SmtYield),
         Ratio::FullToStacked => ("stacked,full", Metric::MultitaskingGain),
     };
     let mut command = Command::new(corun);
-    command.args(["simulate", "--quiet", "--json=-", "--model", &row.model]);
+    command.args(["simulate", "--quiet", "--json=-", "--model", model]);
     command.args(["--placement", placements, "--warmup", WARM_UP, "--length", COUNTED]);
     command.args(settings.iter().map(|setting| format!("--set={setting}")));
-    command.args(["--phases", PHASES]).arg(trace);
+    command.args(["--phases", PHASES]).args(traces);
     let text = said(command)?;
     let record = Record::<Placements>::from_json(&text).map_err(|error| error.to_string())?;
     let mut found = record.body.comparisons.iter().filter(|one| one.metric == metric);

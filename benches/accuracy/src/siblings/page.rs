@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use super::Predicted;
+use corun_record::{Estimate, RecordedCore, RecordedProgram, SiblingEvidence, on_one_line};
+
 use super::rows::{Likeness, Ratio, Row, Side};
+use super::{Measured, Predicted};
 
 /// What is asked of the mean error of a yield.
 const LIMIT: f64 = 0.10;
@@ -11,7 +13,7 @@ const LIMIT: f64 = 0.10;
 const HELPS: f64 = 1.05;
 
 /// The page in Markdown, and the command that makes it.
-pub(crate) fn page(rows: &[Predicted], command: &str) -> String {
+pub(crate) fn page(rows: &[Predicted], measured: &[Measured], command: &str) -> String {
     let mut text = format!("# How good predictions of SMT yields are\n\n    {command}\n\n{HOW}");
     for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
         let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
@@ -21,6 +23,7 @@ pub(crate) fn page(rows: &[Predicted], command: &str) -> String {
                 .expect("a string takes everything");
         }
     }
+    text += &of_hardware(measured);
     text += "\n## Sources\n\n";
     for Predicted { row, .. } in rows {
         writeln!(text, "- {} on {}: {}.", row.workload, row.processor, row.source)
@@ -42,6 +45,66 @@ const HEADER: &str = "\
 | workload | processor | model | ratio | program | published | predicted | range | off |
 |---|---|---|---|---|---|---|---|---|
 ";
+
+/// The group of yields that were measured on hardware; nothing where there are none.
+fn of_hardware(measured: &[Measured]) -> String {
+    if measured.is_empty() {
+        return String::new();
+    }
+    let table: String = measured.iter().map(measured_line).collect();
+    let pairs: Vec<(f64, f64)> = measured
+        .iter()
+        .filter_map(|one| Some((one.record.measured.value, one.outcome.as_ref().ok()?.mean)))
+        .collect();
+    format!(
+        "\n## Measured on hardware, held out\n\n{OF_HARDWARE}{table}\n{}",
+        of_pairs("All rows", &pairs)
+    )
+}
+
+const OF_HARDWARE: &str = "\
+Yields that `corun predict --record` or `--record-yields` measured on siblings, with their 95 % intervals. No model was tuned
+with them.
+
+| program | core | model | siblings by | measured | interval | predicted | range | off |
+|---|---|---|---|---|---|---|---|---|
+";
+
+fn measured_line(one: &Measured) -> String {
+    let record = &one.record;
+    let RecordedCore { vendor, family, model, stepping, .. } = &record.core;
+    let programs = match &record.beside {
+        Some(beside) => format!("{} beside {}", program(&record.program), program(beside)),
+        None => format!("{}, {}", program(&record.program), record.placement),
+    };
+    let known = match record.siblings {
+        SiblingEvidence::Topology => "topology",
+        SiblingEvidence::Probe => "probe",
+    };
+    let Estimate { value, low, high, .. } = record.measured;
+    let predicted = match &one.outcome {
+        Ok(found) => format!(
+            "**{:.2}** | {:.2} to {:.2} | {:+.2}",
+            found.mean,
+            found.low,
+            found.high,
+            found.mean - value
+        ),
+        Err(reason) => format!("not predicted: {reason} | |"),
+    };
+    format!(
+        "| {programs} | {vendor} family {family} model {model} stepping {stepping} | `{}` | {known} | {value:.2} | {low:.2} to \
+         {high:.2} | {predicted} |\n",
+        one.model.as_deref().unwrap_or("-")
+    )
+}
+
+/// A program; a name of a file is shown as text, whatever it holds.
+fn program(program: &RecordedProgram) -> String {
+    let parameters = program.parameters.iter().map(|(name, value)| format!(" {name}={value}"));
+    let text = format!("{}{}", program.name, parameters.collect::<String>());
+    on_one_line(&text).replace('|', "\\|")
+}
 
 fn line(one: &Predicted) -> String {
     let Row { workload, processor, model, published, .. } = &one.row;
@@ -80,22 +143,24 @@ fn summary(rows: &[&Predicted]) -> String {
         ("Faithful rows", Some(Likeness::Faithful)),
         ("Proxies", Some(Likeness::Proxy)),
     ] {
-        let pairs = pairs(likeness);
-        if pairs.is_empty() {
-            continue;
-        }
-        let (constant, its_error) = best_constant(&pairs);
-        let signs = pairs.iter().filter(|(one, other)| (*one > HELPS) == (*other > HELPS)).count();
-        let count = pairs.len();
-        writeln!(
-            text,
-            "{name}: mean absolute error {:.3} of {count} (asked: {LIMIT:.2}); \"helps by more than 5 %\" right in \
-             {signs} of {count}; the best constant, {constant:.2}, has an error of {its_error:.3}.",
-            mean_error(&pairs)
-        )
-        .expect("a string takes everything");
+        text += &of_pairs(name, &pairs(likeness));
     }
     text
+}
+
+/// The errors of pairs of a known and a predicted yield as a line; nothing of none.
+fn of_pairs(name: &str, pairs: &[(f64, f64)]) -> String {
+    if pairs.is_empty() {
+        return String::new();
+    }
+    let (constant, its_error) = best_constant(pairs);
+    let signs = pairs.iter().filter(|(one, other)| (*one > HELPS) == (*other > HELPS)).count();
+    let count = pairs.len();
+    format!(
+        "{name}: mean absolute error {:.3} of {count} (asked: {LIMIT:.2}); \"helps by more than 5 %\" right in \
+         {signs} of {count}; the best constant, {constant:.2}, has an error of {its_error:.3}.\n",
+        mean_error(pairs)
+    )
 }
 
 /// Of pairs of a published and a predicted yield.
@@ -117,6 +182,7 @@ fn best_constant(pairs: &[(f64, f64)]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::super::Yield;
+    use super::super::records::tests::record;
     use super::*;
 
     fn row(side: Side, likeness: Likeness, published: f64, mean: Option<f64>) -> Predicted {
@@ -136,6 +202,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_measured_on_hardware_is_a_group_of_its_own() {
+        let (known, unknown) = (record("gzip", Some(1.3)), record("a|b", None));
+        let measured = [known, unknown].map(|record| {
+            let predicted = record.predicted.map(|it| it.value);
+            let found = predicted.map(|mean| Yield { mean, low: mean - 0.1, high: mean + 0.1 });
+            let outcome = found.ok_or_else(|| "its arguments are not known".to_owned());
+            Measured { record, model: Some("zen4".to_owned()), outcome }
+        });
+        let text = page(&[], &measured, "the command");
+        for expected in [
+            "\n## Measured on hardware, held out\n",
+            "| gzip, full | AuthenticAMD family 25 model 97 stepping 2 | `zen4` | topology | 1.20 | 1.20 to 1.20 | **1.30** | \
+             1.20 to 1.40 | +0.10 |",
+            "| a\\|b, full | ",
+            "| not predicted: its arguments are not known | | |\n",
+            "All rows: mean absolute error 0.100 of 1",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+    }
+
+    #[test]
     fn groups_have_their_errors_beside_those_of_the_best_constant() {
         let rows = [
             row(Side::Tuned, Likeness::Faithful, 1.2, Some(1.3)),
@@ -144,7 +232,8 @@ mod tests {
             row(Side::HeldOut, Likeness::Proxy, 1.6, Some(1.6)),
             row(Side::HeldOut, Likeness::Proxy, 0.8, None),
         ];
-        let text = page(&rows, "the command");
+        let text = page(&rows, &[], "the command");
+        assert!(!text.contains("on hardware"), "{text}");
         for expected in [
             "# How good predictions of SMT yields are\n\n    the command\n\nmakes this page",
             "| a loop | a processor | `zen4` | full/spread | faithful | 1.20 | **1.30** | 1.29 to 1.31 | +0.10 |",

@@ -37,4 +37,4 @@ pub use service::{
     Service, ServiceError, StopSignal, TimeUnit, recognised,
 };
 pub(crate) use threads::pins;
-pub use work::{Command, KernelTask, Task, WORKERS, Work, names_workers};
+pub use work::{Command, KernelTask, Task, WORKERS, Work, names_workers, with_workers};

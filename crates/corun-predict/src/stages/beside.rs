@@ -10,7 +10,7 @@ use corun_sim::{
     simulate_windows_beside,
 };
 
-use super::{FittedModel, RecordedRun};
+use super::{FittedModel, RecordedRun, ThreadsRun};
 use crate::{Core, Job, PredictError};
 
 /// A placement with busy siblings, simulated.
@@ -91,7 +91,8 @@ impl BesideRun {
             changed.push((name, model.map_err(PredictError::Changed)?));
         }
         let mut plans = Vec::new();
-        for &placement in &job.beside.placements {
+        let runs_copies = |it: &&Placement| !ThreadsRun::has(job, core.model, recorded, **it);
+        for &placement in job.beside.placements.iter().filter(runs_copies) {
             let plan = |setting: Option<&String>, model| Planned {
                 placement,
                 threads: threads(placement, &fitted.model, other.is_some()),

@@ -1,10 +1,14 @@
 //! The caveats of a prediction: what its figures leave out, one sentence each.
 
-use corun_record::{Caveat, MeasuredRun, MeasuredRuns, PageSize};
+use corun_record::{Caveat, Estimate, MeasuredRun, MeasuredRuns, PageSize};
 use corun_trace::{Ending, Plan};
 
-use super::Report;
+use super::report::{Assessed, kernel_share_of};
+use super::{MeasuredOther, Report};
 use crate::siblings::model_error_caveat;
+
+/// The part of a slice's refills that may come late, if they are to be over.
+const MOST_LATE: f64 = 0.3;
 
 /// User time below which start-up decides what is measured, in seconds.
 const MIN_USER_S: f64 = 0.01;
@@ -28,8 +32,9 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
              has how far models were off on whole programs.",
         ),
     ]);
-    caveats.extend(report.beside.iter().any(|run| report.can_be(run)).then(model_error_caveat));
-    let refused = report.beside.iter().filter(|run| !report.can_be(run));
+    let assessed = report.assessed();
+    caveats.extend(assessed.iter().any(Assessed::can_be).then(model_error_caveat));
+    let refused = assessed.iter().filter(|it| !it.can_be());
     caveats.extend(refused.map(|run| {
         let changed = run.setting.iter().map(|it| format!(" with {it}")).collect::<String>();
         Caveat::new(
@@ -41,7 +46,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
             ),
         )
     }));
-    caveats.extend(notable_kernel_share(report));
+    caveats.extend(notable_kernel_share("The program", report.kernel_share()));
     if report.job.pages == PageSize::Huge {
         let of_measured = match report.measured.runs {
             Some(_) => "; what it was measured with was up to this host's kernel",
@@ -53,11 +58,28 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     }
     let threads = recorded.trace.threads().len();
     if threads > 1 {
+        let together = match report.threads.is_empty() {
+            true => {
+                " `--placement packed` predicts its threads together, and {workers} in the command that of a program that is \
+                 told how many to use."
+            }
+            false => "",
+        };
         caveats.push(Caveat::new(
             "one-thread",
-            format!("Of {threads} threads only the busiest was simulated and compared."),
+            format!(
+                "Alone, of {threads} threads only the busiest was simulated and compared.{together}"
+            ),
         ));
     }
+    caveats.extend((!report.threads.is_empty()).then(|| {
+        Caveat::new(
+            "threads-together",
+            "Threads were recorded together, in up to three windows of a long run, which begin with cold caches, and each \
+             window is simulated from its beginning to its end; that instructions take as long in the rest of the run is an \
+             assumption, and so is that threads wait as often as in the recording.",
+        )
+    }));
     if let Plan::Window { .. } = recorded.plan.rest().0
         && simulated.together.instructions < instructions
     {
@@ -96,29 +118,57 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     {
         caveats.push(Caveat::new("exit-code", format!("The program ends with exit code {code}.")));
     }
-    if let Some(Ending::Exited(code @ 1..)) = report.other.map(|other| other.ending) {
-        let sentence = format!("The other program ends with exit code {code}.");
-        caveats.push(Caveat::new("exit-code-of-other", sentence));
-    }
+    caveats.extend(report.other.iter().flat_map(|other| of_other(other)));
+    caveats.extend(report.siblings.caveats.iter().cloned());
+    caveats.extend(report.stacked.as_ref().filter(|it| it.late_share > MOST_LATE).map(|it| {
+        Caveat::new(
+            "late-refill",
+            format!(
+                "Of what a time slice loses to refilled caches, {:.0} % were lost in the later half of what was simulated of \
+                 it: stacked copies lose more than what is predicted.",
+                100.0 * it.late_share
+            ),
+        )
+    }));
     caveats.extend(recorded.remarks.iter().map(|remark| Caveat::new("tracer", remark.clone())));
     caveats.extend(report.measured.runs.iter().flat_map(of_runs));
     caveats
 }
 
 /// Said of a program that is in the kernel for a notable part of its time, and not so long that it is not predicted.
-fn notable_kernel_share(report: &Report<'_>) -> Option<Caveat> {
-    let share = report.kernel_share()?.value;
+fn notable_kernel_share(which: &str, share: Option<Estimate>) -> Option<Caveat> {
+    let share = share?.value;
     let is_notable = share > MeasuredRuns::NOTABLE_KERNEL_SHARE;
     (is_notable && share <= MeasuredRuns::MAX_KERNEL_SHARE).then(|| {
         Caveat::new(
             "kernel-share",
             format!(
-                "The program is in the kernel for {:.0} % of its time: what is predicted is its own code, and what a \
+                "{which} is in the kernel for {:.0} % of its time: what is predicted is its own code, and what a \
                  sibling does to its time in the kernel is left open.",
                 100.0 * share
             ),
         )
     })
+}
+
+/// The caveats of the program on the other hardware thread.
+fn of_other(other: &MeasuredOther) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = other.caveat.iter().cloned().collect();
+    caveats.extend(notable_kernel_share("The other program", kernel_share_of(other)));
+    let threads = other.run.trace.threads().len();
+    if threads > 1 {
+        let sentence = format!("Of {threads} threads of the other program only the busiest runs.");
+        caveats.push(Caveat::new("one-thread-of-other", sentence));
+    }
+    if let Ending::Exited(code @ 1..) = other.run.ending {
+        let sentence = format!("The other program ends with exit code {code}.");
+        caveats.push(Caveat::new("exit-code-of-other", sentence));
+    }
+    let remarks = other.run.remarks.iter();
+    caveats.extend(
+        remarks.map(|it| Caveat::new("tracer-of-other", format!("The other program: {it}"))),
+    );
+    caveats
 }
 
 /// The caveats that follow from the measured runs.

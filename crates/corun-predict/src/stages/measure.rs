@@ -63,3 +63,42 @@ impl MeasuredProgram {
         }
     }
 }
+
+/// The other program: its trace, and how much of its time is the kernel's.
+pub(crate) struct MeasuredOther {
+    /// Its trace.
+    pub(crate) run: RecordedRun,
+    /// The runs; none if it was not measured.
+    pub(super) runs: Option<MeasuredRuns>,
+    /// The reason why it was not measured.
+    pub(super) caveat: Option<Caveat>,
+}
+
+/// The part of the time for measuring that the other program gets: its kernel share is all that is asked for.
+const PART_OF_OTHER: u32 = 4;
+
+impl MeasuredOther {
+    /// Runs it natively, if there is a time budget for measuring.
+    pub(crate) fn of(
+        job: &Job<'_>,
+        run: RecordedRun,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let (Some(budget), Some(target)) = (job.measure_for, &job.beside.other) else {
+            return Ok(Self { run, runs: None, caveat: None });
+        };
+        progress.begin(Stage::new("measuring the other program", "", None));
+        let subject =
+            Subject { target, from: None, thread: run.thread.0 as usize, ending: run.ending };
+        match measure(subject, budget / PART_OF_OTHER, None, |_, _| {}, stop) {
+            Ok(Some(measured)) => Ok(Self { run, runs: Some(measured.runs), caveat: None }),
+            Ok(None) => Err(PredictError::Interrupted { during: "measured" }),
+            Err(error) => {
+                let sentence = format!("The other program was not measured: {error}.");
+                let caveat = Some(Caveat::new("other-not-measured", sentence));
+                Ok(Self { run, runs: None, caveat })
+            }
+        }
+    }
+}

@@ -5,10 +5,13 @@ mod caveats;
 mod extrapolate;
 mod fit;
 mod measure;
+mod measure_siblings;
 mod probe_memory;
 mod profile;
 mod report;
 mod simulate;
+mod stacked;
+mod threads;
 mod trace;
 
 use std::path::Path;
@@ -20,11 +23,16 @@ use crate::Job;
 pub(crate) use beside::BesideRun;
 pub(crate) use extrapolate::ExtrapolatedRun;
 pub(crate) use fit::FittedModel;
-pub(crate) use measure::MeasuredProgram;
+pub(crate) use measure::{MeasuredOther, MeasuredProgram};
+pub use measure_siblings::MeasureSiblings;
+pub(crate) use measure_siblings::SiblingRuns;
 pub(crate) use probe_memory::MemoryProbe;
 pub(crate) use profile::ProfiledRun;
 pub(crate) use report::Report;
 pub(crate) use simulate::SimulatedRun;
+pub(crate) use stacked::stacked;
+pub use threads::Workers;
+pub(crate) use threads::{ThreadTraces, ThreadsRun};
 pub(crate) use trace::RecordedRun;
 
 /// A program that is traced: the predicted one, or the one beside it.

@@ -5,16 +5,17 @@ use std::time::{Duration, SystemTime};
 use corun_measure::machine_summary;
 use corun_record::{
     ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
-    Placement, PredictedCore, PredictedPlacement, PredictedWindow, Prediction, SkippedPart, Source,
-    TracedPart, WhatIf,
+    OtherProgram, Placement, PredictedCore, PredictedPlacement, PredictedStacked, PredictedWindow,
+    Prediction, SkippedPart, Source, TracedPart, WhatIf,
 };
 use corun_sim::{Spread, plausible};
 
 use super::{
-    BesideRun, ExtrapolatedRun, FittedModel, MeasuredProgram, RecordedRun, SimulatedRun, caveats,
+    BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, RecordedRun,
+    SiblingRuns, SimulatedRun, ThreadsRun, caveats,
 };
 use crate::estimate::{LEVEL, over, repeated};
-use crate::siblings::{self, slowdown, with_model_error, work, work_of_two};
+use crate::siblings::{self, Threads, slowdown, with_model_error, work, work_of_two};
 use crate::{Core, Job};
 
 /// The arm of every observation here.
@@ -25,11 +26,14 @@ pub(crate) struct Report<'a> {
     pub(crate) job: &'a Job<'a>,
     pub(crate) core: &'a Core<'a>,
     pub(crate) recorded: &'a RecordedRun,
-    pub(crate) other: Option<&'a RecordedRun>,
+    pub(crate) other: Option<&'a MeasuredOther>,
     pub(crate) measured: &'a MeasuredProgram,
+    pub(crate) siblings: &'a SiblingRuns,
     pub(crate) fitted: &'a FittedModel,
     pub(crate) simulated: &'a SimulatedRun,
     pub(crate) beside: &'a [BesideRun],
+    pub(crate) threads: &'a [ThreadsRun],
+    pub(crate) stacked: Option<PredictedStacked>,
     pub(crate) extrapolated: ExtrapolatedRun,
 }
 
@@ -37,9 +41,9 @@ impl Report<'_> {
     /// The document.
     pub(crate) fn document(self, started: SystemTime, elapsed: Duration) -> Prediction {
         let Self { job, core, recorded, .. } = self;
-        let together = &self.simulated.windows.together;
-        let (simulated, mispredicts) = (together.instructions, together.mispredicts);
-        let not_predicted = self.kernel_share().and_then(why_not_predicted);
+        let simulated = self.simulated.windows.together.instructions;
+        let mispredicts = siblings::per_thousand(&self.simulated.windows, |it| it.mispredicts);
+        let not_predicted = self.why_not_predicted();
         let clock = self.of_runs(|run| run.ghz);
         let (ghz, clock) = match clock {
             Some(clock) => (clock.value, ClockSource::Measured),
@@ -52,6 +56,8 @@ impl Report<'_> {
             started: humantime::format_rfc3339_seconds(started).to_string(),
             elapsed_s: elapsed.as_secs_f64(),
             command: recorded.trace.opening().command.clone(),
+            workload: job.workload.clone(),
+            seed: Some(job.beside.seed),
             machine: machine_summary(job.machine),
             ending: Ending::completed(),
             traced: TracedPart {
@@ -69,10 +75,13 @@ impl Report<'_> {
             },
             observations: self.observations(ghz, not_predicted.is_none()),
             beside: if not_predicted.is_none() { self.placements() } else { Vec::new() },
+            stacked: self.stacked.clone().filter(|_| not_predicted.is_none()),
             what_if: if not_predicted.is_none() { self.what_if() } else { Vec::new() },
             not_predicted,
             stack: siblings::stack(&self.simulated.windows),
-            mispredicts_per_thousand: 1e3 * mispredicts as f64 / simulated as f64,
+            mispredicts_per_thousand: mispredicts.unwrap_or_default(),
+            other: self.other.map(other_program),
+            measured_siblings: self.siblings.measured.clone(),
             caveats: caveats::of(&self),
             core: PredictedCore {
                 model: core.model.name.clone(),
@@ -101,39 +110,57 @@ impl Report<'_> {
 
     /// The program beside siblings, on the model as it is.
     fn placements(&self) -> Vec<PredictedPlacement> {
-        let runs = self.beside.iter().filter(|run| run.setting.is_none() && self.can_be(run));
-        runs.filter_map(|run| self.placement(run)).collect()
+        let known = self.assessed().into_iter().filter(|it| it.setting.is_none() && it.can_be());
+        known.filter_map(|it| self.placement(&it)).collect()
     }
 
-    /// Whether the work of the core is a figure that a core can have; one that is not is in no answer.
-    pub(super) fn can_be(&self, run: &BesideRun) -> bool {
-        let Some(own) = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>()) else {
-            return false;
-        };
-        let work = match self.slowdown_of_other(run) {
-            Some(other) => work_of_two(&own, &other),
-            None => work(run.threads, &own),
-        };
-        let work = Spread { mean: work.value, low: work.value, high: work.value };
-        plausible::of_yield("an SMT yield of", work, f64::from(run.threads)).is_ok()
-    }
-
-    fn placement(&self, run: &BesideRun) -> Option<PredictedPlacement> {
-        let passes = &run.windows.passes;
-        let alone = &self.simulated.windows;
-        let first = passes.first()?;
-        let apart = run.windows.apart.as_ref();
-        let apart = apart.and_then(|apart| self.slowdown(run, &[apart]));
-        Some(PredictedPlacement {
+    /// Every placement on every model.
+    pub(super) fn assessed(&self) -> Vec<Assessed<'_>> {
+        let copies = self.beside.iter().map(|run| Assessed {
             placement: run.placement,
             threads: run.threads,
-            beside: self.other.iter().map(|it| it.trace.opening().command.clone()).collect(),
-            slowdown: self.slowdown(run, &passes.iter().collect::<Vec<_>>())?,
-            slowdown_of_other: self.slowdown_of_other(run),
-            stack: siblings::stack(first),
-            causes: siblings::causes(alone, first),
-            misses: siblings::misses(alone, first),
-            apart: apart.map(|apart| work(run.threads, &apart).value),
+            setting: run.setting.as_deref(),
+            slowdown: self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>()),
+            of_other: self.slowdown_of_other(run),
+            workers: Simulation::Copies(run),
+        });
+        let threads = self.threads.iter().map(|run| Assessed {
+            placement: run.placement,
+            threads: run.threads,
+            setting: run.setting.as_deref(),
+            slowdown: Some(run.slowdown),
+            of_other: None,
+            workers: Simulation::Threads(run),
+        });
+        copies.chain(threads).collect()
+    }
+
+    fn placement(&self, of: &Assessed<'_>) -> Option<PredictedPlacement> {
+        let alone = &self.simulated.windows;
+        let apart = |run: &BesideRun| self.slowdown(run, &[run.windows.apart.as_ref()?]);
+        let (is_one_process, stack, causes, misses, apart) = match of.workers {
+            Simulation::Copies(run) => {
+                let first = run.windows.passes.first()?;
+                let (causes, misses) =
+                    (siblings::causes(alone, first), siblings::misses(alone, first));
+                (false, siblings::stack(first), causes, misses, apart(run))
+            }
+            Simulation::Threads(run) => {
+                let [alone, beside] = [&run.alone, &run.beside].map(|it| Threads::of(it));
+                (true, beside.stack(), beside.causes(&alone), beside.misses(&alone), None)
+            }
+        };
+        Some(PredictedPlacement {
+            placement: of.placement,
+            threads: of.threads,
+            is_one_process,
+            beside: self.other.iter().map(|it| it.run.trace.opening().command.clone()).collect(),
+            slowdown: of.slowdown?,
+            slowdown_of_other: of.of_other,
+            stack,
+            causes,
+            misses,
+            apart: apart.map(|apart| work(of.threads, &apart).value),
         })
     }
 
@@ -149,44 +176,42 @@ impl Report<'_> {
     fn slowdown_of_other(&self, run: &BesideRun) -> Option<Estimate> {
         let alone = run.windows.other_alone.as_ref()?;
         let beside: Vec<_> = run.windows.other.iter().collect();
-        slowdown(alone, &beside, self.other?.thread_instructions)
+        slowdown(alone, &beside, self.other?.run.thread_instructions)
     }
 
     fn what_if(&self) -> Vec<WhatIf> {
-        let changed = self.beside.iter().filter(|run| self.can_be(run)).filter_map(|run| {
-            let setting = run.setting.clone()?;
-            let own = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>())?;
-            let estimate = ratio_of_work(run, &own, self.slowdown_of_other(run).as_ref());
-            Some(WhatIf { setting, placement: run.placement, estimate })
+        let all = self.assessed();
+        let changed = all.iter().filter(|it| it.can_be()).filter_map(|it| {
+            let setting = it.setting?.to_owned();
+            Some(WhatIf { setting, placement: it.placement, estimate: it.ratio_of_work()? })
         });
         changed.collect()
     }
 
     /// What siblings do, for each placement.
     fn beside_observations(&self) -> Vec<Observation> {
-        let runs = self.beside.iter().filter(|run| run.setting.is_none() && self.can_be(run));
-        let of_run = |run: &BesideRun| {
-            let own = self.slowdown(run, &run.windows.passes.iter().collect::<Vec<_>>())?;
-            let other = self.slowdown_of_other(run);
-            let (metric, value) = match run.placement {
-                Placement::Packed(_) => {
-                    (Metric::CoreEquivalence, ratio_of_work(run, &own, other.as_ref()))
-                }
-                _ => (Metric::SmtYield, ratio_of_work(run, &own, other.as_ref())),
+        let all = self.assessed();
+        let spread = Placement::Spread(None);
+        let of_placement = |it: &Assessed<'_>| {
+            let (value, own) = (it.ratio_of_work()?, it.slowdown?);
+            let metric = match it.placement {
+                Placement::Packed(_) => Metric::CoreEquivalence,
+                _ => Metric::SmtYield,
             };
-            let observation = |metric, estimate| Observation {
-                metric,
-                arm: run.placement.to_string(),
-                against: Some(Placement::Spread(None).to_string()),
-                of: None,
-                unit: "1".to_owned(),
-                estimate,
-                bootstrap: None,
-                source: Source::Predicted,
-            };
-            Some([observation(metric, value), observation(Metric::SiblingSlowdown, own)])
+            let stacked = self.stacked.as_ref().filter(|_| metric == Metric::SmtYield);
+            let gain = stacked.map(|stacked| over(&value, &stacked.work));
+            let gain = gain.map(|gain| {
+                predicted(Metric::MultitaskingGain, it.placement, Placement::Stacked, gain)
+            });
+            let own = predicted(Metric::SiblingSlowdown, it.placement, spread, own);
+            Some([predicted(metric, it.placement, spread, value), own].into_iter().chain(gain))
         };
-        runs.filter_map(of_run).flatten().collect()
+        let known = all.iter().filter(|it| it.setting.is_none() && it.can_be());
+        let of_turns = self
+            .stacked
+            .as_ref()
+            .map(|it| predicted(Metric::TimeSlicing, Placement::Stacked, spread, it.work));
+        known.filter_map(of_placement).flatten().chain(of_turns).collect()
     }
 
     /// The estimate of a figure of the measured runs; none without runs.
@@ -197,6 +222,16 @@ impl Report<'_> {
 
     pub(super) fn kernel_share(&self) -> Option<Estimate> {
         self.of_runs(MeasuredRun::kernel_share)
+    }
+
+    /// The reason why nothing is predicted, of either program.
+    fn why_not_predicted(&self) -> Option<String> {
+        let own = self.kernel_share().and_then(|share| why_not_predicted("The program", share));
+        let of_other = || {
+            let share = kernel_share_of(self.other?)?;
+            why_not_predicted("The other program", share)
+        };
+        own.or_else(of_other)
     }
 
     /// The predicted and the measured figures.
@@ -233,27 +268,98 @@ impl Report<'_> {
             })
         });
         let beside = if is_predicted { self.beside_observations() } else { Vec::new() };
-        observations.chain(beside).collect()
+        let on_siblings = self.siblings.observations.iter().cloned();
+        observations.chain(beside).chain(on_siblings).collect()
     }
 }
 
-/// Work of the core over that of a core with one thread; of `packed` the time of its workers over that on cores of their
-/// own.
-fn ratio_of_work(run: &BesideRun, own: &Estimate, other: Option<&Estimate>) -> Estimate {
-    let yielded = other.map_or_else(|| work(run.threads, own), |other| work_of_two(own, other));
-    let yielded = with_model_error(&yielded);
-    match (run.placement, other) {
-        // The time of as many copies on fewer cores.
-        (Placement::Packed(_), None) => work(run.threads, &yielded),
-        _ => yielded,
+/// A placement on a model, and what it does to the program.
+pub(super) struct Assessed<'a> {
+    pub(super) placement: Placement,
+    threads: u32,
+    /// The changed field of the model.
+    pub(super) setting: Option<&'a str>,
+    slowdown: Option<Estimate>,
+    of_other: Option<Estimate>,
+    workers: Simulation<'a>,
+}
+
+/// What was simulated of a placement.
+#[derive(Clone, Copy)]
+enum Simulation<'a> {
+    Copies(&'a BesideRun),
+    Threads(&'a ThreadsRun),
+}
+
+impl Assessed<'_> {
+    /// The work of the core over that of one worker, as it was simulated.
+    fn work(&self) -> Option<Estimate> {
+        let own = self.slowdown?;
+        Some(match self.of_other {
+            Some(other) => work_of_two(&own, &other),
+            None => work(self.threads, &own),
+        })
+    }
+
+    /// Whether the work of the core is a figure that a core can have; one that is not is in no answer.
+    pub(super) fn can_be(&self) -> bool {
+        self.work().is_some_and(|it| {
+            let work = Spread { mean: it.value, low: it.value, high: it.value };
+            plausible::of_yield("an SMT yield of", work, f64::from(self.threads)).is_ok()
+        })
+    }
+
+    /// Work of the core over that of a core with one thread, with the model's error; of `packed` the time of its workers
+    /// over that on cores of their own.
+    fn ratio_of_work(&self) -> Option<Estimate> {
+        let yielded = with_model_error(&self.work()?);
+        Some(match (self.placement, self.of_other) {
+            // The time of as many copies on fewer cores.
+            (Placement::Packed(_), None) => work(self.threads, &yielded),
+            _ => yielded,
+        })
+    }
+}
+
+/// A predicted ratio of two placements.
+fn predicted(
+    metric: Metric,
+    arm: Placement,
+    against: Placement,
+    estimate: Estimate,
+) -> Observation {
+    Observation {
+        metric,
+        arm: arm.to_string(),
+        against: Some(against.to_string()),
+        of: None,
+        unit: "1".to_owned(),
+        estimate,
+        bootstrap: None,
+        source: Source::Predicted,
+    }
+}
+
+/// The kernel's part of the other program's time, if it was measured.
+pub(super) fn kernel_share_of(other: &MeasuredOther) -> Option<Estimate> {
+    let runs = other.runs.as_ref()?.runs.iter();
+    repeated(&runs.map(MeasuredRun::kernel_share).collect::<Vec<_>>())
+}
+
+fn other_program(other: &MeasuredOther) -> OtherProgram {
+    OtherProgram {
+        command: other.run.trace.opening().command.clone(),
+        threads: other.run.trace.threads().len() as u32,
+        instructions: other.run.thread_instructions,
+        kernel_share: kernel_share_of(other),
     }
 }
 
 /// The reason why a program with this kernel share is not predicted.
-fn why_not_predicted(kernel_share: Estimate) -> Option<String> {
+fn why_not_predicted(which: &str, kernel_share: Estimate) -> Option<String> {
     (kernel_share.value > MeasuredRuns::MAX_KERNEL_SHARE).then(|| {
         format!(
-            "The program is in the kernel for {:.0} % of its time, which is not simulated; only \
+            "{which} is in the kernel for {:.0} % of its time, which is not simulated; only \
              programs below {:.0} % are predicted.",
             100.0 * kernel_share.value,
             100.0 * MeasuredRuns::MAX_KERNEL_SHARE

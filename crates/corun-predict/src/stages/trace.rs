@@ -1,20 +1,15 @@
 //! Trace: the run whose planned parts are recorded, in a file that goes away unless it is kept.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use corun_files::Output;
 use corun_record::Progress;
-use corun_trace::format::{Options, Trace};
-use corun_trace::{
-    Ending, Part, Plan, SlowRunNotice, Target, ThreadId, TraceError, TraceOutcome, TraceRequest,
-    run_trace,
-};
+use corun_trace::format::Trace;
+use corun_trace::{Ending, Plan, ThreadId, trace_quietly};
 
 use super::{ProfiledRun, Subject};
-use crate::silence::Silence;
 use crate::{Job, PredictError};
 
 /// The trace of a program, and its busiest thread.
@@ -47,9 +42,9 @@ impl RecordedRun {
         let ProfiledRun { plan, before, instructions } = profiled;
         let file = output_file(subject.keep)?;
         let output = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
-        let (outcome, _) =
-            record(job, subject.target, (plan.clone(), instructions), output, progress, stop)
-                .map_err(PredictError::Trace)?;
+        let part = (plan.clone(), instructions);
+        let traced = trace_quietly(subject.target, part, &job.tracer, output, progress, stop);
+        let (outcome, _) = traced.map_err(PredictError::Trace)?;
         PredictError::check_ending(outcome.traced.ending)?;
         let instructions = outcome.traced.instructions.saturating_sub(before);
         let input = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
@@ -76,32 +71,6 @@ impl RecordedRun {
             None => Ok(()),
         }
     }
-}
-
-fn record(
-    job: &Job<'_>,
-    target: &Target,
-    (plan, instructions): (Plan, Option<u64>),
-    output: File,
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<(TraceOutcome, File), TraceError> {
-    let request = TraceRequest {
-        target: target.clone(),
-        remarks: Vec::new(),
-        part: Part::Of(plan),
-        instructions,
-        from: None,
-        threads: Vec::new(),
-        runs_again: false,
-        compares_output: false,
-        options: Options::default(),
-        slow_run: SlowRunNotice::default(),
-    };
-    let silence = Silence::begin();
-    let outcome = run_trace(&request, &job.tracer, output, progress, stop);
-    drop(silence);
-    outcome
 }
 
 /// The file that is to be kept, or an unnamed one in the folder for temporary files.
@@ -132,9 +101,10 @@ fn busiest(trace: &Trace, plan: &Plan, total: u64) -> Option<(ThreadId, u64)> {
     };
     Some((one.id, own))
 }
+
 #[cfg(test)]
 mod tests {
-    use corun_trace::format::Writer;
+    use corun_trace::format::{Options, Writer};
     use corun_trace::{BlockId, Sink, decode};
 
     use super::*;

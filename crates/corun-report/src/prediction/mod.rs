@@ -4,7 +4,8 @@ mod siblings;
 mod words;
 
 use corun_record::{
-    ClockSource, Estimate, MeasuredRuns, Metric, Prediction, PredictionTable, Source, on_one_line,
+    ClockSource, Estimate, MeasuredRuns, Metric, OtherProgram, Prediction, PredictionTable, Source,
+    TracedWorkload, on_one_line,
 };
 
 use crate::figures::{grouped, interval, ratio, seconds, share, with_half_width};
@@ -15,7 +16,7 @@ use crate::terminal::{grid, section, wrap};
 pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
     let core = &prediction.core;
     let mut text = beside_to_terminal(prediction, columns);
-    text += &wrap(&on_one_line(&prediction.command.join(" ")), "  ", columns);
+    text += &wrap(&program(prediction), "  ", columns);
     text +=
         &wrap(&format!("alone on {} ({}): {}", core.title, core.model, core.reason), "  ", columns);
     text.push('\n');
@@ -65,7 +66,7 @@ pub fn predictions_to_terminal(table: &PredictionTable, columns: u16) -> String 
     }
     if let Some(first) = table.predictions.first() {
         text.push('\n');
-        text += &wrap(&on_one_line(&first.command.join(" ")), "  ", columns);
+        text += &wrap(&program(first), "  ", columns);
     }
     section(&mut text, "What limits trust", said(&table.predictions), columns);
     text
@@ -105,6 +106,22 @@ fn beside_to_terminal(prediction: &Prediction, columns: u16) -> String {
     section(&mut text, "What to do", siblings::advice(prediction), columns);
     text.push('\n');
     text
+}
+
+/// The program: its command, or the built-in workload that the command runs.
+fn program(prediction: &Prediction) -> String {
+    let text = match &prediction.workload {
+        None => prediction.command.join(" "),
+        Some(TracedWorkload { name, parameters, workers }) => {
+            let set = parameters.iter().map(|(name, value)| format!(" {name}={value}"));
+            let workers = match workers {
+                1 => String::new(),
+                several => format!(", {several} workers"),
+            };
+            format!("the built-in workload {name}{}{workers}", set.collect::<String>())
+        }
+    };
+    on_one_line(&text)
 }
 
 /// What the program takes alone, as a sentence.
@@ -185,6 +202,7 @@ fn course(prediction: &Prediction) -> Vec<String> {
             skipped.call
         )
     }));
+    lines.extend(prediction.other.as_ref().map(other));
     lines.extend(prediction.measured.as_ref().map(|measured| how_measured(prediction, measured)));
     if !prediction.core.memory.is_empty() {
         let fields = prediction.core.memory.iter().map(|it| format!("{}={}", it.field, it.value));
@@ -194,6 +212,22 @@ fn course(prediction: &Prediction) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// The program on the other hardware thread.
+fn other(other: &OtherProgram) -> String {
+    let threads = match other.threads {
+        1 => String::new(),
+        several => format!(", the busiest of {several} threads"),
+    };
+    let kernel = other.kernel_share.map_or_else(String::new, |kernel| {
+        format!("; {} of its time in kernel mode", share(kernel.value))
+    });
+    format!(
+        "Beside it: {} ({} instructions{threads}{kernel}).",
+        on_one_line(&other.command.join(" ")),
+        grouped(other.instructions)
+    )
 }
 
 fn how_measured(prediction: &Prediction, measured: &MeasuredRuns) -> String {

@@ -1,8 +1,8 @@
 //! What a busy sibling does to a program, in words: the answer, why, and what to do.
 
 use corun_record::{
-    Cause, Effect, Estimate, Metric, Observation, Placement, PredictedPlacement, Prediction,
-    Source, WhatIf,
+    Cause, Effect, Estimate, Metric, Observation, Placement, PredictedPlacement, PredictedStacked,
+    Prediction, Source, WhatIf,
 };
 use corun_stats::percent;
 
@@ -75,10 +75,73 @@ fn work(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Estim
     figure(prediction, placement, Metric::SmtYield)
 }
 
-/// The answer: a sentence for each placement, and one if the prediction is not to be trusted.
+/// The answer: a sentence for each placement, what was measured, and one if the prediction is not to be trusted.
 pub(super) fn answers(prediction: &Prediction) -> Vec<String> {
     let sentences = prediction.beside.iter().filter_map(|it| answer(prediction, it));
-    sentences.chain(mistrust(prediction)).collect()
+    let measured = measured_yields(prediction).filter_map(|it| measured(prediction, it));
+    let stacked = prediction.stacked.iter().map(|it| turns(prediction, it));
+    sentences.chain(stacked).chain(measured).chain(mistrust(prediction)).collect()
+}
+
+/// What copies do that take turns, and what the hardware gains over that.
+fn turns(prediction: &Prediction, stacked: &PredictedStacked) -> String {
+    let PredictedStacked { slice_ms, switch_us, refill_cycles, work, .. } = stacked;
+    let is_gain =
+        |it: &&Observation| it.metric == Metric::MultitaskingGain && it.source == Source::Predicted;
+    let gains = prediction.observations.iter().filter(is_gain).map(|it| {
+        format!(
+            " The multitasking gain, {} over stacked, is {} ({}).",
+            it.arm,
+            ratio(&it.estimate),
+            interval(&it.estimate)
+        )
+    });
+    format!(
+        "Stacked copies, which take turns on one hardware thread, do {} times the work of one ({}): of {slice_ms} ms, a \
+         slice loses {switch_us} µs to the switch and {} cycles to refilled caches.{}",
+        ratio(work),
+        interval(work),
+        super::count(*refill_cycles),
+        gains.collect::<String>()
+    )
+}
+
+/// The yields that were measured on siblings.
+fn measured_yields(prediction: &Prediction) -> impl Iterator<Item = &Observation> {
+    let is_yield =
+        |it: &&Observation| it.metric == Metric::SmtYield && it.source == Source::Measured;
+    prediction.observations.iter().filter(is_yield)
+}
+
+/// A measured yield, and whether the predicted one agrees.
+fn measured(prediction: &Prediction, seen: &Observation) -> Option<String> {
+    let siblings = prediction.measured_siblings.as_ref()?;
+    let cpus: Vec<String> = siblings.cpus.iter().map(u32::to_string).collect();
+    let own = &seen.estimate;
+    let is_predicted = |it: &&Observation| {
+        it.metric == Metric::SmtYield && it.arm == seen.arm && it.source == Source::Predicted
+    };
+    let agreement = match prediction.observations.iter().find(is_predicted) {
+        None => String::new(),
+        Some(it) if it.estimate.low <= own.high && own.low <= it.estimate.high => {
+            "; the two intervals overlap".to_owned()
+        }
+        Some(it) => format!(
+            "; the prediction is {} % too {}",
+            crate::figures::three_digits(100.0 * (it.estimate.value / own.value - 1.0).abs()),
+            if it.estimate.value > own.value { "high" } else { "low" }
+        ),
+    };
+    Some(format!(
+        "Measured here in {} ({} of one core): {} times the work of one ({}){agreement}.",
+        seen.arm,
+        match &cpus[..] {
+            [one] => format!("CPU {one}"),
+            _ => format!("CPUs {}", cpus.join(", ")),
+        },
+        ratio(own),
+        interval(own)
+    ))
 }
 
 fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<String> {
@@ -86,7 +149,7 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     if let Some(time) = figure(prediction, placement, Metric::CoreEquivalence) {
         return Some(format!(
             "On {core}, {} take {} times as long as on a core each ({}).",
-            plural_copies(placement.threads, "on one core"),
+            workers(placement, "on one core"),
             ratio(&time),
             interval(&time)
         ));
@@ -105,25 +168,23 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
         None => format!(
             "A busy sibling {verdict}: {} of {core} do {} times the work of one ({}); each takes {times} times \
              as long as alone.",
-            copies(placement.threads),
+            workers(placement, "on a core"),
             ratio(&work),
             interval(&work)
         ),
     })
 }
 
-fn copies(threads: u32) -> String {
-    plural_copies(threads, "on a core")
-}
-
-fn plural_copies(threads: u32, place: &str) -> String {
-    let number = match threads {
+/// The workers of a core: "two copies on a core".
+fn workers(placement: &PredictedPlacement, place: &str) -> String {
+    let number = match placement.threads {
         2 => "two".to_owned(),
         3 => "three".to_owned(),
         4 => "four".to_owned(),
         other => other.to_string(),
     };
-    format!("{number} copies {place}")
+    let what = if placement.is_one_process { "threads" } else { "copies" };
+    format!("{number} {what} {place}")
 }
 
 /// Said where this host shows that the model is off for this program.
@@ -160,6 +221,15 @@ pub(super) fn picture(prediction: &Prediction, columns: u16) -> String {
             ],
         });
     }
+    rows.extend(measured_yields(prediction).map(|it| Bar {
+        label: format!("{}, measured", it.arm),
+        value: it.estimate.value,
+        limits: Some([it.estimate.low, it.estimate.high]),
+        columns: vec![
+            format!("{} ({})", ratio(&it.estimate), interval(&it.estimate)),
+            String::new(),
+        ],
+    }));
     rows.extend(prediction.what_if.iter().filter(|it| is_full(it)).map(|it| Bar {
         label: it.setting.clone(),
         value: it.estimate.value,

@@ -1,9 +1,9 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    CalibratedField, Cause, Caveat, Document, Effect, MachineSummary, MeasuredRun, MissRate,
-    Observation, Placement, PredictedCore, PredictedPlacement, PredictedWindow, SimulationCost,
-    StackShare, TracedPart, WhatIf,
+    CalibratedField, Cause, Caveat, Document, Effect, MachineSummary, MeasuredRun,
+    MeasuredSiblings, MissRate, Observation, Placement, PredictedCore, PredictedPlacement,
+    PredictedWindow, SiblingEvidence, SimulationCost, StackShare, TracedPart, WhatIf,
 };
 
 use super::*;
@@ -86,7 +86,12 @@ fn prediction() -> Prediction {
         ],
         stack: vec![part("retiring", 0.4), part("dependency", 0.35), part("mispredict", 0.25)],
         beside: Vec::new(),
+        stacked: None,
         what_if: Vec::new(),
+        workload: None,
+        seed: Some(1),
+        other: None,
+        measured_siblings: None,
         mispredicts_per_thousand: 4.9,
         measured: Some(MeasuredRuns {
             cpu: 1,
@@ -228,6 +233,7 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
     prediction.beside.push(PredictedPlacement {
         placement: Placement::Full(None),
         threads: 2,
+        is_one_process: false,
         beside: Vec::new(),
         slowdown: estimate(slowdown, half),
         slowdown_of_other: None,
@@ -273,6 +279,54 @@ fn a_sibling_is_answered_first_with_bars_reasons_and_what_to_do() {
     assert!(brief.contains("Not to be trusted"), "{brief}");
     prediction.core.is_own = false;
     assert!(!prediction_in_brief(&prediction, 200).contains("Not to be trusted"));
+}
+
+#[test]
+fn a_measured_yield_stands_below_the_predicted_one() {
+    let shown = |value: f64, half: f64| {
+        let mut prediction = beside(1.25, 0.05);
+        prediction.core.is_own = false;
+        prediction.measured_siblings = Some(MeasuredSiblings {
+            cpus: vec![2, 10],
+            evidence: SiblingEvidence::Topology,
+            blocks: 9,
+            elapsed_s: 12.0,
+        });
+        let (low, high) = (value - half, value + half);
+        prediction.observations.push(Observation {
+            arm: "full".to_owned(),
+            against: Some("spread".to_owned()),
+            ..observation(Metric::SmtYield, Source::Measured, value, half)
+        });
+        assert_eq!(prediction.observations.last().map(|it| it.estimate.low), Some(low));
+        assert!(high > low);
+        prediction
+    };
+    let line = |prediction: &Prediction| {
+        prediction_in_brief(prediction, 200).lines().nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        line(&shown(1.58, 0.01)),
+        "Measured here in full (CPUs 2, 10 of one core): 1.580 times the work of one (1.570 to 1.590); the two intervals \
+         overlap."
+    );
+    assert_eq!(
+        line(&shown(1.25, 0.01)),
+        "Measured here in full (CPUs 2, 10 of one core): 1.250 times the work of one (1.240 to 1.260); the prediction is \
+         28.0 % too high."
+    );
+    let text = prediction_to_terminal(&shown(1.58, 0.01), 90);
+    assert!(text.lines().any(|line| line.trim_start().starts_with("full, measured")), "{text}");
+}
+
+#[test]
+fn a_built_in_workload_is_named_and_not_the_command_that_runs_it() {
+    let mut prediction = prediction();
+    let parameters = [("size".to_owned(), "4K".to_owned())].into();
+    prediction.workload = Some(TracedWorkload { name: "chase".to_owned(), parameters, workers: 1 });
+    let text = prediction_to_terminal(&prediction, 90);
+    assert!(text.contains("the built-in workload chase size=4K\n"), "{text}");
+    assert!(!text.contains("gzip"), "{text}");
 }
 
 #[test]

@@ -70,6 +70,7 @@ pub(super) fn gerund(component: &str) -> String {
         "other core" => "waiting for lines of other cores",
         "store forwarding" => "waiting for store forwarding",
         "serializing" => "draining the pipeline for serializing instructions",
+        "waiting" => "waiting for another thread",
         "reorder buffer" => "waiting for entries of the ROB",
         "load queue" => "waiting for entries of the load queue",
         "store queue" => "waiting for entries of the store queue",

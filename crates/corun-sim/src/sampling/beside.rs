@@ -34,7 +34,7 @@ pub struct Recording<'t> {
 
 impl Recording<'_> {
     /// Where its recorded instructions that count begin and end, in instructions of the thread.
-    fn counted(&self) -> (u64, u64) {
+    pub(super) fn counted(&self) -> (u64, u64) {
         let own = self.trace.threads().iter().find(|it| it.id == self.thread);
         let (begin, end) = own.map_or((0, 0), |it| (it.begin(), it.end()));
         (begin.max(before(self.trace)).min(end), end)
@@ -121,13 +121,13 @@ pub fn simulate_windows_beside(
     }
     let mut sources = machine.into_sources().swap_remove(0);
     sources.iter_mut().try_for_each(Recorded::error)?;
-    let (windows, together) = collected.all();
+    let (windows, stacks, together) = collected.all();
     let together = Simulated::of(together, &sources[0].lowering);
     plausible::of_thread(&together, model)?;
     for window in &windows {
         plausible::of_rate(window.events.instructions as f64, window.cycles as f64, model)?;
     }
-    Ok(Some(SimulatedWindows { windows, together }))
+    Ok(Some(SimulatedWindows { windows, stacks, together }))
 }
 
 /// Warms all threads up to these instructions; says whether it may go on.

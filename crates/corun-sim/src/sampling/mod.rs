@@ -4,13 +4,14 @@
 //! a whole run.
 
 mod beside;
+mod refill;
 
 use corun_record::{PageSize, Unwatched};
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
 
 use crate::Simulated;
-use crate::core::State;
+use crate::core::{CycleStack, State};
 use crate::error::SimulationError;
 use crate::plausible;
 use crate::simulate::{alone, the_source};
@@ -19,12 +20,15 @@ use corun_model::timing::TimingTable;
 use corun_record::MemoryRequests;
 
 pub use beside::{MAX_LAG, Recording, Sibling, simulate_windows_beside};
+pub use refill::{Refills, simulate_refills};
 
 /// What a thread takes in the counted windows of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedWindows {
     /// Each of them, in the order of the run; none is empty.
     pub windows: Vec<SimulatedWindow>,
+    /// Where the cycles of each went, in the same order.
+    pub stacks: Vec<CycleStack>,
     /// All of them together.
     pub together: Simulated,
 }
@@ -149,19 +153,20 @@ pub fn simulate_windows(
         }
         collected.end(&interval, machine.state(0, 0).since(&begun));
     }
-    let (windows, together) = collected.all();
+    let (windows, stacks, together) = collected.all();
     let source = the_source(machine)?;
     let together = Simulated::of(together, &source.lowering);
     plausible::of_thread(&together, model)?;
     for window in &windows {
         plausible::of_rate(window.events.instructions as f64, window.cycles as f64, model)?;
     }
-    Ok(Some(SimulatedWindows { windows, together }))
+    Ok(Some(SimulatedWindows { windows, stacks, together }))
 }
 
 /// The windows that are done.
 struct Collected {
     windows: Vec<SimulatedWindow>,
+    stacks: Vec<CycleStack>,
     /// Of the window at work.
     pieces: Vec<Piece>,
     /// Events since the last window.
@@ -175,8 +180,8 @@ impl Collected {
     /// Nothing yet, of a thread in this state.
     fn new(state: State, not_counted: u64) -> Self {
         let together = state.since(&state);
-        let (windows, pieces, recorded) = (Vec::new(), Vec::new(), EventCounts::default());
-        Self { windows, pieces, recorded, together, not_counted }
+        let (windows, stacks, pieces) = (Vec::new(), Vec::new(), Vec::new());
+        Self { windows, stacks, pieces, recorded: EventCounts::default(), together, not_counted }
     }
 
     /// An interval begins.
@@ -205,12 +210,13 @@ impl Collected {
                 weight: interval.weight,
             });
             self.together = self.together.plus(&state);
+            self.stacks.push(state.stack);
         }
     }
 
-    /// The windows, and what all of them did.
-    fn all(self) -> (Vec<SimulatedWindow>, State) {
-        (self.windows, self.together)
+    /// The windows, the stack of each, and what all of them did.
+    fn all(self) -> (Vec<SimulatedWindow>, Vec<CycleStack>, State) {
+        (self.windows, self.stacks, self.together)
     }
 }
 
@@ -360,7 +366,7 @@ mod tests {
     }
 
     fn check_windows(trace: &Trace, warm_up: u64) {
-        let SimulatedWindows { windows, together } = simulated(trace);
+        let SimulatedWindows { windows, together, .. } = simulated(trace);
         let agus: Vec<u64> = windows.iter().map(|window| window.begin).collect();
         assert_eq!(agus, [500 + warm_up, 500 + warm_up + 6000 + 700 + warm_up]);
         for (window, instructions) in windows.iter().zip([6000, 3000]) {

@@ -5,7 +5,6 @@
 
 mod cycles;
 mod file;
-mod silence;
 mod simulator;
 
 use std::collections::BTreeMap;

@@ -14,11 +14,10 @@ use corun_model::timing::TimingTable;
 use corun_record::{PageSize, Placement};
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
 use corun_sim::{Phase, Process, Setup, Unwatched, in_parallel, simulate_together};
-use corun_trace::format::{Options, Trace};
-use corun_trace::{Chosen, Part, Plan, SlowRunNotice, Target, TraceRequest, choose_for, run_trace};
+use corun_trace::format::Trace;
+use corun_trace::{Chosen, Plan, Target, choose_for, count_quietly, trace_quietly};
 use corun_workload::{Job, Parameters};
 
-use super::silence::Silence;
 use super::{CoreEngine, Cycles, Seats, SimulatedProgram, Work};
 
 /// Simulates programs, each traced by the first tracer that works here.
@@ -162,10 +161,7 @@ impl Simulator {
     fn counted(&self, program: &SimulatedProgram, operations: u64) -> Result<u64, String> {
         let target = self.target(program, operations)?;
         let chosen = choose_for(None, &target).map_err(|error| error.to_string())?;
-        let (tracer, stop) = (chosen.tracer, AtomicBool::new(false));
-        let mut nothing = corun_trace::Profile::new(u64::MAX, None);
-        let traced = tracer.trace(&target, Plan::Count, &mut nothing, &stop);
-        traced.map(|it| it.instructions).map_err(|error| error.to_string())
+        count_quietly(&target, &chosen, &AtomicBool::new(false)).map_err(|error| error.to_string())
     }
 
     fn traced(
@@ -176,23 +172,8 @@ impl Simulator {
     ) -> Result<Trace, String> {
         let target = self.target(program, operations)?;
         let chosen: Chosen<'_> = choose_for(None, &target).map_err(|error| error.to_string())?;
-        let request = TraceRequest {
-            remarks: Vec::new(),
-            target,
-            part: Part::Of(plan),
-            instructions: None,
-            from: None,
-            threads: Vec::new(),
-            runs_again: false,
-            compares_output: false,
-            options: Options::default(),
-            slow_run: SlowRunNotice::default(),
-        };
-        let stop = AtomicBool::new(false);
-        let silence =
-            Silence::begin().map_err(|error| format!("its output cannot be hidden: {error}"))?;
-        let traced = run_trace(&request, &chosen, Vec::new(), &Unwatched, &stop);
-        drop(silence);
+        let (part, stop) = ((plan, None), AtomicBool::new(false));
+        let traced = trace_quietly(&target, part, &chosen, Vec::new(), &Unwatched, &stop);
         let (outcome, bytes) = traced.map_err(|error| error.to_string())?;
         match outcome.traced.ending {
             corun_trace::Ending::Exited(0) => {

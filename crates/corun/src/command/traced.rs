@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use clap::Args;
 use corun_machine::Machine;
-use corun_measure::{StandaloneRequest, StandaloneWorkload, WorkSize};
+use corun_measure::execution::{names_workers, with_workers};
+use corun_measure::{CommandRequest, StandaloneRequest, StandaloneWorkload, WorkRequest, WorkSize};
+use corun_record::TracedWorkload;
 use corun_trace::{SystemCall, Target};
 
 use super::program;
 use crate::problem::{Problem, say};
-use crate::{interruption, values};
+use crate::{interruption, standard_input, values};
 
 /// The program to trace.
 #[derive(Debug, Args)]
@@ -47,10 +49,15 @@ pub(super) struct TracedProgram {
     pub(super) from: Option<SystemCall>,
     /// What it is, where its command does not say it.
     pub(super) remark: Option<String>,
+    /// The built-in workload, if it is one.
+    pub(super) workload: Option<TracedWorkload>,
 }
 
 /// How long a worker of a traced workload works on this machine, unless its operations are given.
 const WORK_TIME: Duration = Duration::from_millis(20);
+
+/// How long a worker of a measured workload works, as `corun measure` has it.
+const SAMPLE_TIME: Duration = Duration::from_millis(200);
 
 /// The commands of corun that start programs, and wait for them.
 const STARTERS: [&str; 4] = ["bench", "measure", "study", "threads"];
@@ -61,17 +68,58 @@ impl TracedArguments {
         self.workload.is_some()
     }
 
+    /// The command, if it is told how many threads to use.
+    pub(super) fn with_workers(&self) -> Option<&[OsString]> {
+        names_workers(&self.command, &[]).then_some(&self.command[..])
+    }
+
+    /// The same program as `corun measure` runs it, with this process's standard input if that is a file.
+    pub(super) fn measured(&self, per_worker: bool) -> WorkRequest {
+        if let Some(name) = &self.workload {
+            // Workers that work together are threads of one process; all others are predicted as copies.
+            let is_together = corun_workload::find(name)
+                .is_ok_and(|it| it.descriptor().default_mode == corun_workload::Mode::WorkersTotal);
+            return WorkRequest::Workload {
+                name: name.clone(),
+                parameters: self.parameters.clone(),
+                copies: !is_together,
+                sample_time: SAMPLE_TIME,
+                sizes_programs: false,
+            };
+        }
+        WorkRequest::Command(CommandRequest {
+            argv: self.command.clone(),
+            copies: false,
+            per_worker,
+            environment: std::env::vars_os().collect(),
+            directory: None,
+            input: standard_input::own_file(),
+            expected_exit: 0,
+            throughput: None,
+        })
+    }
+
     /// The program that was asked for; a workload whose operations are not given is run for a moment.
     ///
     /// # Errors
     /// If there is no such program or workload, or if it cannot be run here.
     pub(super) fn program(&self) -> Result<TracedProgram, Problem> {
+        self.program_of(None)
+    }
+
+    /// The same with this number in the place of each `{workers}`, if there is one.
+    ///
+    /// # Errors
+    /// As for [`program`](Self::program).
+    pub(super) fn program_of(&self, workers: Option<u32>) -> Result<TracedProgram, Problem> {
         let Some(name) = &self.workload else {
             program::check(&self.command)?;
-            let (program, rest) = self.command.split_first().expect("clap asks for one");
+            let told = workers.map(|workers| with_workers(&self.command, workers));
+            let command = told.as_ref().unwrap_or(&self.command);
+            let (program, rest) = command.split_first().expect("clap asks for one");
             let target = Target::find(program, rest)?;
             warn_of_children(&target);
-            return Ok(TracedProgram { target, from: None, remark: None });
+            return Ok(TracedProgram { target, from: None, remark: None, workload: None });
         };
         let request = StandaloneRequest {
             name: name.clone(),
@@ -87,6 +135,11 @@ impl TracedArguments {
             target: Target::find(program, rest)?,
             from: workload.begins.map(SystemCall),
             remark: Some(workload.summary),
+            workload: Some(TracedWorkload {
+                name: name.clone(),
+                parameters: workload.parameters.into_iter().collect(),
+                workers: workload.workers.get(),
+            }),
         })
     }
 }

@@ -413,7 +413,10 @@ fn placements_that_have_no_prediction_are_named_with_what_has() {
         outcome.errors
     };
     let text = refused(&["--placement=free@4"]);
-    assert!(text.contains("expected spread, full, full@K or packed, found free@4"), "{text}");
+    assert!(
+        text.contains("expected spread, full, full@K, packed or stacked, found free@4"),
+        "{text}"
+    );
     let text = refused(&["--placement=spread", "--what-if=rob.policy=shared"]);
     assert!(text.contains("expected a placement with a busy sibling for --what-if"), "{text}");
     let text = refused(&["--placement=packed", "--beside=true"]);

@@ -11,7 +11,7 @@ use corun_record::{
     FormCalibration, ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements,
     Prediction, PredictionTable, ReadError, Record, Run, Schedule, SchedulingList, Simulation,
     StudyDescription, StudyList, StudyResult, ThreadSweep, TraceInfo, WorkloadDescription,
-    WorkloadList,
+    WorkloadList, YieldRecord,
 };
 use serde_json::Value;
 
@@ -26,6 +26,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
         (PredictionTable::FORMAT, PredictionTable::schema()),
+        (YieldRecord::FORMAT, YieldRecord::schema()),
         schema_of::<AuditPropertyList>(),
         schema_of::<Schedule>(),
         schema_of::<Simulation>(),

@@ -72,7 +72,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, program: &TracedArguments) -> Result<ExitCode, Problem> {
-    let TracedProgram { target, from, remark } = program.program()?;
+    let TracedProgram { target, from, remark, .. } = program.program()?;
     let from = arguments.from_call.or(from);
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
     // A workload reads nothing.

@@ -1,5 +1,8 @@
 //! `corun predict -- COMMAND`: what a busy sibling would do to a program on a core, and what it takes there alone.
 
+mod hardware;
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,13 +10,18 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
-use corun_predict::{Beside, Core, Effort, Job, MemoryOf, Sampling, predict};
+use corun_predict::{
+    Beside, Core, Effort, HostSiblings, Job, MeasureSiblings, MemoryOf, Sampling, Workers, predict,
+};
 use corun_record::{Caveat, Document, Exit, Placement, Prediction, PredictionTable};
 use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
 
+use hardware::Recorder;
+
 use super::program;
 use super::traced::{TracedArguments, TracedProgram};
+use super::work::Share;
 use crate::core_model::{timings, validation_caveat};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
@@ -28,9 +36,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
     model: Vec<String>,
     /// What is compared: spread (the program alone on its core), full (a copy on every hardware thread), full@K (K
-    /// copies), packed; spread alone predicts no sibling
+    /// copies), packed, stacked (copies that take turns on one hardware thread); spread alone predicts no sibling
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "spread,full")]
     placement: Vec<Placement>,
+    /// With `{workers}` in the command: whether it does a fixed total or a share for each worker
+    #[arg(long, value_enum, default_value_t = Share::Total, conflicts_with = "workload")]
+    work: Share,
     /// Predict what this other program does on the sibling, in place of a copy; quoted as one argument
     #[arg(long, value_name = "COMMAND", value_parser = values::words)]
     beside: Option<Words>,
@@ -82,6 +93,14 @@ pub(crate) struct Arguments {
     /// Do not measure the program on this machine
     #[arg(long)]
     no_measure: bool,
+    /// Also measure the program beside copies of itself, on a core of this machine whose siblings this process may use,
+    /// for a third of --max-time
+    #[arg(long, conflicts_with_all = ["no_measure", "beside", "from_call"])]
+    measure: bool,
+    /// Write the measured yield with the predicted one into the folder DIR, without anything personal, for the table of
+    /// docs/accuracy-siblings.md; measures as --measure does
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["no_measure", "beside", "from_call"])]
+    record: Option<PathBuf>,
     /// Keep the trace in FILE
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
@@ -109,17 +128,24 @@ enum MemorySource {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let TracedProgram { target, from, .. } = arguments.traced.program()?;
     let beside = arguments.beside()?;
     let host = host_core();
     let chosen = arguments.cores(host.as_ref())?;
+    let machine = Machine::read(Path::new("/"))?;
+    let stop = interruption::flag_on_signals()?;
+    let siblings = HostSiblings::new(&machine, &stop);
+    let recorder = arguments.record.as_deref().map(Recorder::open).transpose()?;
+    if arguments.measures_siblings() {
+        arguments.check_measured(&chosen)?;
+        hardware::check(&siblings)?;
+    }
+    let told = beside.workers.is_some().then_some(1);
+    let TracedProgram { target, from, workload, .. } = arguments.traced.program_of(told)?;
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
     arguments.check_standard_input(sampling)?;
     let form: Form<PredictionTable> = to_json;
     let exports = Exports::open([(arguments.json.as_deref(), form)])?;
-    let machine = Machine::read(Path::new("/"))?;
-    let stop = interruption::flag_on_signals()?;
     for core in &chosen {
         arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
     }
@@ -142,8 +168,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             caveats,
         });
     }
+    let measure_siblings = match arguments.measures_siblings() {
+        true => Some(MeasureSiblings {
+            source: &siblings,
+            evidence: siblings.evidence(),
+            work: arguments.traced.measured(arguments.work == Share::PerWorker),
+            budget: arguments.max_time / PART_ON_SIBLINGS,
+            limit: arguments.max_time,
+            interrupt: interruption::on_signals()?,
+        }),
+        false => None,
+    };
     let job = Job {
         target,
+        workload,
         cores,
         beside,
         tracer,
@@ -151,6 +189,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         sampling,
         pages: arguments.pages.into(),
         measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
+        measure_siblings,
         keep: arguments.keep.clone(),
         machine: &machine,
     };
@@ -164,8 +203,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
     exports.write(&table, |it| arguments.shown(it), form)?;
+    if let Some(recorder) = recorder {
+        recorder.write(&table, &machine)?;
+    }
     Ok(code(Exit::Done))
 }
+
+/// The part of the time that is for measuring on siblings.
+const PART_ON_SIBLINGS: u32 = 3;
 
 /// One prediction as it is, several as a table.
 fn to_json(table: &PredictionTable) -> String {
@@ -226,8 +271,32 @@ impl Arguments {
 
     /// Whether a sibling is predicted at all.
     fn has_siblings(&self) -> bool {
-        let is_alone = |it: &Placement| matches!(it, Placement::Single | Placement::Spread(None));
+        let is_alone = |it: &Placement| {
+            matches!(it, Placement::Single | Placement::Spread(None) | Placement::Stacked)
+        };
         !self.placement.iter().all(is_alone)
+    }
+
+    /// Whether the program is measured on siblings of this machine.
+    fn measures_siblings(&self) -> bool {
+        self.measure || self.record.is_some()
+    }
+
+    /// What is measured on siblings has to be predicted beside them; a record says how good the model of that core is.
+    fn check_measured(&self, cores: &[ChosenCore]) -> Result<(), Problem> {
+        if !self.has_siblings() {
+            return Err(Problem::usage(
+                "expected a placement with a busy sibling to measure, found none",
+                "Leave --placement out.",
+            ));
+        }
+        if self.record.is_some() && !cores.iter().any(|core| core.is_own) {
+            return Err(Problem::usage(
+                "expected the model of this machine's own core for --record, found others",
+                "Leave --model out; `corun models list` has all. Where there is none, --measure compares with others.",
+            ));
+        }
+        Ok(())
     }
 
     fn time_to_measure(&self) -> Duration {
@@ -272,12 +341,12 @@ impl Arguments {
         let mut placements = Vec::new();
         for &placement in &self.placement {
             match placement {
-                Placement::Single | Placement::Spread(None) => {}
+                Placement::Single | Placement::Spread(None) | Placement::Stacked => {}
                 known if placements.contains(&known) => {}
                 Placement::Full(_) | Placement::Packed(None) => placements.push(placement),
                 other => {
                     return Err(Problem::usage(
-                        format!("expected spread, full, full@K or packed, found {other}"),
+                        format!("expected spread, full, full@K, packed or stacked, found {other}"),
                         "`corun simulate --placement` has the others, for a trace.",
                     ));
                 }
@@ -291,10 +360,26 @@ impl Arguments {
             }
             None => None,
         };
-        if other.is_some() && !matches!(placements[..], [Placement::Full(None)]) {
+        let stacked = self.placement.contains(&Placement::Stacked);
+        if other.is_some() && (stacked || !matches!(placements[..], [Placement::Full(None)])) {
             return Err(Problem::usage(
                 "expected the placements spread and full with --beside, found others",
                 "Leave --placement out.",
+            ));
+        }
+        let per_worker = self.work == Share::PerWorker;
+        let argv = self.traced.with_workers().map(<[OsString]>::to_vec);
+        let workers = argv.map(|argv| Workers { argv, per_worker });
+        if workers.is_some() && (other.is_some() || stacked) {
+            return Err(Problem::usage(
+                "expected the threads of one program with {workers}, found --beside or stacked",
+                "Write a number of threads into the command: copies of the program are predicted then.",
+            ));
+        }
+        if workers.is_none() && per_worker {
+            return Err(Problem::usage(
+                "expected {workers} in the command with --work per-worker, found none",
+                "Write {workers} where the command takes its number of threads.",
             ));
         }
         if placements.is_empty() && !self.what_if.is_empty() {
@@ -303,7 +388,14 @@ impl Arguments {
                 "Leave --placement out, or change the core alone with --set.",
             ));
         }
-        Ok(Beside { placements, other, what_if: self.what_if.clone(), seed: self.seed })
+        Ok(Beside {
+            placements,
+            stacked,
+            workers,
+            other,
+            what_if: self.what_if.clone(),
+            seed: self.seed,
+        })
     }
 
     /// A pipe on standard input can be read once.
@@ -386,10 +478,12 @@ impl Arguments {
                 // Each placement of each core is simulated, also with each change.
                 let placements = self.placement.len().saturating_sub(1).max(1);
                 let times = self.model.len().max(1) * placements * (1 + self.what_if.len());
-                Sampling::Fitting(Effort::in_seconds(
-                    self.max_time.as_secs_f64() / times as f64,
-                    self.seed,
-                ))
+                let on_siblings = match self.measures_siblings() {
+                    true => self.max_time / PART_ON_SIBLINGS,
+                    false => Duration::ZERO,
+                };
+                let left = (self.max_time - on_siblings).as_secs_f64();
+                Sampling::Fitting(Effort::in_seconds(left / times as f64, self.seed))
             }
             _ => Sampling::Fitting(Effort::FULL),
         }

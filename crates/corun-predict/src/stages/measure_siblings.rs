@@ -1,0 +1,166 @@
+//! Measure siblings: the yield of the program on a core of this machine whose logical CPUs are siblings.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use corun_measure::experiment::Observer;
+use corun_measure::{MeasureError, Measurement, Request, WorkRequest};
+use corun_record::{
+    Arm, Caveat, MeasuredSiblings, Metric, Observation, Placement, Progress, Run, Sample, Stage,
+};
+use corun_trace::Ending;
+
+use super::RecordedRun;
+use crate::hardware::{Slice, of_one_core, on_siblings};
+use crate::{Job, PredictError};
+
+/// What was measured on siblings; nothing where that was not asked for.
+#[derive(Default)]
+pub(crate) struct SiblingRuns {
+    /// Where, if anything was measured.
+    pub(super) measured: Option<MeasuredSiblings>,
+    /// The yields.
+    pub(super) observations: Vec<Observation>,
+    /// The caveats of the measurement, or why there is none.
+    pub(super) caveats: Vec<Caveat>,
+}
+
+impl SiblingRuns {
+    /// Measures the program spread and full on one core, between two probes that agree on it.
+    pub(crate) fn of(
+        job: &Job<'_>,
+        recorded: &RecordedRun,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let Some(asked) = &job.measure_siblings else { return Ok(Self::default()) };
+        progress.begin(Stage::new("measuring siblings", "blocks", None));
+        let request = Request {
+            work: expecting(asked.work.clone(), recorded.ending),
+            cores: Some(1),
+            core_type: None,
+            placements: placements(&job.beside.placements, job.beside.stacked),
+            skip_impossible: true,
+            steady: false,
+            timeout: None,
+            prepare: None,
+            smt_switch: false,
+            target: TARGET,
+            practical: PRACTICAL,
+            max_time: asked.budget,
+            blocks: None,
+            warmup: 1,
+            seed: Some(job.beside.seed),
+        };
+        let slice = on_siblings(asked.source, |cpus| {
+            let machine = of_one_core(job.machine, cpus);
+            let interrupt = asked.interrupt.again();
+            let interrupt = interrupt.map_err(|error| error.to_string())?;
+            let measurement = Measurement::prepare(&request, &machine, interrupt, None);
+            let measurement = measurement.map_err(|error| error.to_string())?;
+            let run = measurement.with_limit(asked.limit).run(&mut Blocks(progress));
+            run.map(|(run, _)| run).map_err(|error: MeasureError| error.to_string())
+        });
+        if stop.load(Ordering::Relaxed) {
+            return Err(PredictError::Interrupted { during: "measured" });
+        }
+        Ok(match slice {
+            Err(error) => Self::without(&error.to_string()),
+            Ok(Slice::NoSiblings) => Self::without("its CPUs no longer share a core"),
+            Ok(Slice::ThrownAway { cpus }) => Self::without(&format!(
+                "CPUs {} shared a core before it and not after it",
+                listed(&cpus)
+            )),
+            Ok(Slice::Kept { result: Err(reason), .. }) => Self::without(&reason),
+            Ok(Slice::Kept { cpus, result: Ok(run) }) => Self::from_run(cpus, asked, run),
+        })
+    }
+
+    fn without(reason: &str) -> Self {
+        let sentence = format!("The yield was not measured: {}.", reason.trim_end_matches('.'));
+        let caveats = vec![Caveat::new("siblings-not-measured", sentence)];
+        Self { caveats, ..Self::default() }
+    }
+
+    fn from_run(cpus: Vec<u32>, asked: &MeasureSiblings<'_>, run: Run) -> Self {
+        let is_yield = |it: &Observation| {
+            matches!(it.metric, Metric::SmtYield | Metric::MultitaskingGain)
+                && !it.arm.contains('/')
+        };
+        let observations: Vec<Observation> =
+            run.observations.into_iter().filter(is_yield).collect();
+        if observations.is_empty() {
+            return Self::without(&format!(
+                "{} blocks in {:.0} s are too few for an interval; allow more with --max-time",
+                run.design.blocks, run.elapsed_s
+            ));
+        }
+        let of_run =
+            |it: Caveat| Caveat::new(&it.kind, format!("Measured on siblings: {}", it.sentence));
+        Self {
+            measured: Some(MeasuredSiblings {
+                cpus,
+                evidence: asked.evidence,
+                blocks: run.design.blocks,
+                elapsed_s: run.elapsed_s,
+            }),
+            observations,
+            caveats: run.caveats.into_iter().map(of_run).collect(),
+        }
+    }
+}
+
+/// As `corun measure` has them.
+const TARGET: f64 = 0.01;
+const PRACTICAL: f64 = 0.02;
+
+/// How the yield of a program is measured beside its prediction.
+pub struct MeasureSiblings<'a> {
+    /// Which CPUs are siblings.
+    pub source: &'a dyn crate::SiblingSource,
+    /// How that is known.
+    pub evidence: corun_record::SiblingEvidence,
+    /// The program as `corun measure` runs it.
+    pub work: WorkRequest,
+    /// The time that it may take, ...
+    pub budget: Duration,
+    /// ... and the time that the fewest runs may take that give an interval.
+    pub limit: Duration,
+    /// Ends it.
+    pub interrupt: corun_measure::execution::Interrupt,
+}
+
+/// What is measured: one worker a core, and what is predicted beside siblings of one core.
+fn placements(predicted: &[Placement], stacked: bool) -> Vec<Placement> {
+    let on_one_core = |it: &&Placement| matches!(it, Placement::Full(_));
+    let mut all = vec![Placement::Spread(None)];
+    all.extend(predicted.iter().filter(on_one_core));
+    all.extend(stacked.then_some(Placement::Stacked));
+    all
+}
+
+/// The work of a program that ends as it did when it was traced.
+fn expecting(work: WorkRequest, ending: Ending) -> WorkRequest {
+    match (work, ending) {
+        (WorkRequest::Command(mut command), Ending::Exited(code)) => {
+            command.expected_exit = code;
+            WorkRequest::Command(command)
+        }
+        (work, _) => work,
+    }
+}
+
+fn listed(cpus: &[u32]) -> String {
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+/// Tells of each block.
+struct Blocks<'a>(&'a dyn Progress);
+
+impl Observer for Blocks<'_> {
+    fn arm_starts(&mut self, _: Option<u32>, _: &Arm, _: Duration) {}
+
+    fn block_ends(&mut self, _: u32, _: &[Sample], _: Duration) {
+        self.0.advance(1);
+    }
+}

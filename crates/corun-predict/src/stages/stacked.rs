@@ -1,0 +1,95 @@
+//! Stacked: the work of a hardware thread on which copies take turns, as a kernel's time slices have them.
+//!
+//! A slice loses the switch, and what the caches and predictors have to be filled with again. Nothing else differs from one
+//! copy alone, so that this is all that is simulated.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use corun_record::{Estimate, PredictedStacked, Progress, Stage};
+use corun_sim::{Recording, simulate_refills};
+use corun_stats::student_t;
+
+use super::{FittedModel, RecordedRun, SimulatedRun};
+use crate::estimate::LEVEL;
+use crate::{Core, Job, PredictError};
+
+/// A slice and a switch, as `corun simulate --placement stacked` has them.
+const SLICE_MS: f64 = 3.0;
+const SWITCH_US: f64 = 2.0;
+/// Instructions of the other copy between two slices, at most: enough to fill a second level.
+const MOST_BETWEEN: f64 = 4e6;
+
+/// Predicts the work of stacked copies; none where that was not asked for.
+pub(crate) fn stacked(
+    job: &Job<'_>,
+    core: &Core<'_>,
+    recorded: &RecordedRun,
+    (fitted, simulated): (&FittedModel, &SimulatedRun),
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Option<PredictedStacked>, PredictError> {
+    if !job.beside.stacked {
+        return Ok(None);
+    }
+    progress.begin(Stage::new("simulating time slices", "", None));
+    let slice = SLICE_MS * fitted.model.gigahertz * 1e6;
+    let between = (slice * simulated.windows.together.ipc()).min(MOST_BETWEEN) as u64;
+    let counted = Recording {
+        trace: &recorded.trace,
+        thread: recorded.thread,
+        total: recorded.thread_instructions,
+    };
+    let goes_on = || !stop.load(Ordering::Relaxed);
+    let (pages, seed) = (job.pages, job.beside.seed);
+    let refills =
+        simulate_refills(&fitted.model, core.timings, counted, pages, seed, between, goes_on)?
+            .ok_or(PredictError::Interrupted { during: "simulated" })?;
+    let switch = SWITCH_US * fitted.model.gigahertz * 1e3;
+    Ok(Some(PredictedStacked {
+        slice_ms: SLICE_MS,
+        switch_us: SWITCH_US,
+        refill_cycles: mean(&refills.cycles).max(0.0),
+        late_share: refills.late,
+        work: work(slice, switch, &refills.cycles),
+    }))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The work of a hardware thread with stacked copies over that of one copy, from the cycles of a slice, of a switch, and of
+/// the refills at several places.
+fn work(slice: f64, switch: f64, refills: &[f64]) -> Estimate {
+    let count = refills.len();
+    let refill = mean(refills);
+    let squares: f64 = refills.iter().map(|one| (one - refill).powi(2)).sum();
+    let variance = squares / count.saturating_sub(1).max(1) as f64 / count.max(1) as f64;
+    let half = student_t(LEVEL, count as u32).unwrap_or(0.0) * variance.sqrt();
+    // A slice is longer than what it loses, and no refill gains anything.
+    let of = |refill: f64| 1.0 - ((switch + refill.max(0.0)) / slice).min(0.99);
+    Estimate {
+        value: of(refill),
+        low: of(refill + half),
+        high: of(refill - half),
+        level: LEVEL,
+        blocks: count as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_loses_its_switch_and_its_refills() {
+        let sure = work(1e7, 1e4, &[9e4, 9e4, 9e4]);
+        assert!((sure.value - 0.99).abs() < 1e-12 && sure.low == sure.value, "{sure:?}");
+        let unsure = work(1e7, 1e4, &[0.0, 18e4]);
+        assert!((unsure.value - 0.99).abs() < 1e-12 && unsure.low < 0.95, "{unsure:?}");
+        assert!((unsure.high - 0.999).abs() < 1e-12, "the switch is always lost: {unsure:?}");
+        let short = work(1e7, 1e4, &[]);
+        assert!((short.value - 0.999).abs() < 1e-12, "{short:?}");
+        assert!(work(100.0, 1e4, &[1e4]).value > 0.0);
+    }
+}

@@ -16,6 +16,9 @@ use crate::problem::Problem;
 #[expect(dead_code, reason = "for the commands on runs that follow")]
 pub(crate) fn text(name: &str) -> Result<String, Problem> {
     corun_files::text(Path::new(name), InputKind::DOCUMENT).map_err(|error| {
-        Problem::usage(format!("{}: {error}", shown(name)), "Name a file that corun wrote with --json FILE.")
+        Problem::usage(
+            format!("{}: {error}", shown(name)),
+            "Name a file that corun wrote with --json FILE.",
+        )
     })
 }

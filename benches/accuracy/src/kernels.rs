@@ -176,11 +176,23 @@ fn matrix_product(order: usize) -> Vec<[u64; 2]> {
     product
 }
 
+/// What a thread of the published program has: its stack's frame with the counter, its bound and the address of the
+/// results, and these. Both lie at the same offsets of a page in each thread, as stacks of threads do and results 4096
+/// bytes apart.
+#[repr(C, align(4096))]
+struct OwnOfThread {
+    frame: [u64; 3],
+    between: [u64; 253],
+    results: [u64; 2],
+}
+
 /// Sums through memory as an unoptimised build has them: the counter, its bound and the pointer to the results lie in
 /// memory, and each step adds both results and stores the sum in one of them.
 fn fibonacci(start: u64) {
-    let mut results = [1_u64, 1];
-    let mut frame = [start, STEPS, results.as_mut_ptr() as u64];
+    let own = OwnOfThread { frame: [start, STEPS, 0], between: [0; 253], results: [1, 1] };
+    let mut own = Box::new(own);
+    own.frame[2] = own.results.as_mut_ptr() as u64;
+    let OwnOfThread { frame, between, results } = &mut *own;
     begin();
     // SAFETY: the frame holds the counter, its bound and the address of the two results, of which one is written.
     unsafe {
@@ -206,7 +218,7 @@ fn fibonacci(start: u64) {
             options(nostack)
         );
     }
-    std::hint::black_box(results);
+    std::hint::black_box((between, results));
 }
 
 #[cfg(test)]

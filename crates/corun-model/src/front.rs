@@ -235,9 +235,9 @@ pub struct BranchPrediction {
     pub targets: Vec<u32>,
     /// Cycles without fetch after a taken branch that the level of the same place knows.
     pub taken: Vec<u32>,
-    /// Cycles without prediction after a taken branch while siblings share the predictor: at least as many, whichever
-    /// level knows it. None: as many as alone.
-    pub taken_beside: Option<u32>,
+    /// Cycles without prediction after each round of a loop with one taken branch while siblings share the predictor: at
+    /// least as many, whichever level knows the branch. None: as many as alone.
+    pub round_beside: Option<u32>,
     /// Cycles without fetch after a call or a return, beside those of a taken branch.
     #[serde(default)]
     pub linking: u32,

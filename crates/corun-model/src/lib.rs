@@ -52,7 +52,7 @@ pub use hierarchy::{
 pub use host::{HostCore, Suited, host_core, suited};
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{
-    Cache, Forwarding, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,
+    Cache, Forwarding, LineAlias, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,
 };
 pub use published::{
     Comparison, PublishedError, compare_published, cycles_of_many, published_figure,

@@ -19,6 +19,8 @@ pub struct MemoryPipeline {
     pub l1d: Cache,
     /// Where its lines are found by a part of their linear address.
     pub microtags: Option<Microtags>,
+    /// Which lines it cannot hold at once.
+    pub line_alias: Option<LineAlias>,
     /// First-level translations of data.
     pub dtlb: Tlb,
 }
@@ -130,6 +132,9 @@ pub struct Forwarding {
     /// More cycles for a load after a store to another page at the same offset in it.
     #[serde(default)]
     pub alias: u32,
+    /// Whether that holds for a store of a sibling, too.
+    #[serde(default)]
+    pub alias_beside: bool,
     /// Where it is from.
     pub source: String,
 }
@@ -145,6 +150,17 @@ pub struct Microtags {
     pub conflict_accesses: u32,
     /// Accesses more to find the line.
     pub retag_accesses: u32,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// Lines that the first level cannot hold at once: it tells them apart by the lowest bits of their linear addresses alone
+/// (NetBurst's 64K aliasing).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LineAlias {
+    /// Bits of a linear address, those inside a line among them, by which lines are told apart.
+    pub bits: u32,
     /// Where it is from.
     pub source: String,
 }

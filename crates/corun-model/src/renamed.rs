@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Former path and present path of each renamed field; what lies in a table comes before the table.
 const RENAMED: &[(&str, &str)] = &[
+    ("front.prediction.taken_beside", "front.prediction.round_beside"),
     ("front.decoder.operations", "front.decoder.uops"),
     ("front.loop_buffer.operations", "front.loop_buffer.uops"),
     ("front.op_cache.traces", "front.op_cache.trace_cache"),

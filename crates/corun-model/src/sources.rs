@@ -91,6 +91,12 @@ impl CoreModel {
                     .iter()
                     .map(|tags| ("memory.microtags.source".to_owned(), tags.source.as_str())),
             )
+            .chain(
+                self.memory
+                    .line_alias
+                    .iter()
+                    .map(|alias| ("memory.line_alias.source".to_owned(), alias.source.as_str())),
+            )
             .collect()
     }
 }

@@ -8,7 +8,7 @@ use corun_sim::{Part, Unwatched, simulate};
 use corun_trace::format::Trace;
 use made::{By, Loop, body, simulated, smt_yield};
 
-/// Every core, without the bound on taken branches, which would hide what other resources do to short loops.
+/// Every core, without the bound on the rounds of a loop, which would hide what other resources do to short loops.
 fn models() -> Vec<CoreModel> {
     corun_model::all().unwrap().into_iter().map(without_bound).collect()
 }
@@ -18,7 +18,7 @@ fn find(name: &str) -> CoreModel {
 }
 
 fn without_bound(mut model: CoreModel) -> CoreModel {
-    model.front.prediction.taken_beside = None;
+    model.front.prediction.round_beside = None;
     model
 }
 
@@ -305,7 +305,26 @@ fn loads_that_are_issued_before_their_bytes_are_there_take_ports_from_the_siblin
 }
 
 #[test]
-fn prediction_that_siblings_share_bounds_their_taken_branches() {
+fn a_load_is_late_where_a_sibling_stores_at_its_offset_of_a_page() {
+    // mov rax, [rax]: a chain of loads of one place. mov [rbx], rcx: stores.
+    let at = |body: &[u8], place: u64| {
+        Loop { body, touches: &|_| vec![place; 4], ..Loop::default() }.trace()
+    };
+    let loads = at(&[0x48, 0x8b, 0x00].repeat(4), 0x9000);
+    let [same, other] = [0x1_9000, 0x1_9800].map(|place| at(&[0x48, 0x89, 0x0b].repeat(4), place));
+    for name in ["ivy-bridge", "coffee-lake", "zen4"] {
+        let model = find(name);
+        let [same, other] = [&same, &other].map(|stores| beside(&model, &loads, stores));
+        match model.memory.forwarding.alias_beside {
+            true => assert!(same > 1.5 * other, "{name}: {same} {other}"),
+            false => assert!((same / other - 1.0).abs() < 0.02, "{name}: {same} {other}"),
+        }
+    }
+    assert!(find("ivy-bridge").memory.forwarding.alias_beside);
+}
+
+#[test]
+fn prediction_that_siblings_share_bounds_the_rounds_of_short_loops_alone() {
     let model = corun_model::find("zen3").unwrap();
     // add rax, 1; dec rcx; jnz
     let short = body(&[0x48, 0x83, 0xc0, 0x01]);
@@ -313,11 +332,66 @@ fn prediction_that_siblings_share_bounds_their_taken_branches() {
         let found = simulated(model, &[&short], placement, 1);
         found.cycles(0).unwrap() * 3.0 / found.phases[0].workers[0].instructions as f64
     };
-    let every = f64::from(model.front.prediction.taken_beside.unwrap()) + 1.0;
+    let every = f64::from(model.front.prediction.round_beside.unwrap()) + 1.0;
     assert!(rounds(&model, "spread") < 2.1);
     assert!((rounds(&model, "full@2") - every).abs() < 0.1);
     let own = with(&model, &[("front.prediction.policy", "replicated")]);
     assert!(rounds(&own, "full@2") < 0.5 * every);
+    // A loop of several jumps is not bound.
+    let jumps = made::jumps(4, 2000, |place| place * 64);
+    let each = |model: &CoreModel| simulated(model, &[&jumps], "full@2", 1).cycles(0).unwrap();
+    assert!((each(&model) / each(&find("zen3")) - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn stacks_a_multiple_of_64_kib_apart_evict_each_other_and_an_offset_cures_it() {
+    // mov rax, [rax]: 16 lines of a stack, round and round.
+    let stack = |at: u64| {
+        let touches = move |round: u64| vec![at + round % 16 * 64];
+        Loop { body: &[0x48, 0x8b, 0x00], touches: &touches, ..Loop::default() }.trace()
+    };
+    let first = stack(0xbfff_0000);
+    let [aliased, offset] = [0xbfff_0000 - (3 << 16), 0xbfff_0400 - (3 << 16)].map(stack);
+    let model = corun_model::find("netburst-xeon-mp").unwrap();
+    let cycles = |model: &CoreModel, other: &Trace| beside(model, &first, other);
+    assert!(cycles(&model, &aliased) > 1.5 * cycles(&model, &offset));
+    let mut apart = model.clone();
+    apart.memory.line_alias = None;
+    let ratio = cycles(&apart, &aliased) / cycles(&model, &offset);
+    assert!(
+        (0.98..=1.02).contains(&ratio),
+        "{ratio} where lines are told apart by their whole addresses"
+    );
+    // The sibling is blamed for it.
+    let full = simulated(&model, &[&first, &aliased], "full@2", 1);
+    let stack = &full.phases[0].workers[0].simulated.stack;
+    let claimed: f64 = stack.cycles().filter(|it| it.0 == "sibling: L1D").map(|it| it.1).sum();
+    assert!(claimed > 0.3 * full.cycles(0).unwrap(), "{claimed} of {:?}", full.cycles(0));
+}
+
+#[test]
+fn a_load_waits_for_a_store_to_a_line_that_excludes_its_own() {
+    // mov [rbx], rax; mov rcx, [rdx].
+    let body = [0x48, 0x89, 0x03, 0x48, 0x8b, 0x0a];
+    let model = corun_model::find("netburst-xeon-mp").unwrap();
+    let time = |distance: u64| {
+        let touches = move |_| vec![0x10_0000, 0x10_0000 + distance];
+        let program = Loop { body: &body, touches: &touches, ..Loop::default() }.trace();
+        simulated(&model, &[&program], "single", 1).cycles(0).unwrap()
+    };
+    assert!(time(1 << 16) > 3.0 * time(1 << 15), "{} {}", time(1 << 16), time(1 << 15));
+}
+
+#[test]
+fn a_thread_that_pauses_leaves_the_ports_to_its_sibling() {
+    // pause; ...; add rax, rbx; add rcx, rdx; ...: two chains.
+    let paused = Loop { body: &[0xf3, 0x90].repeat(8), rounds: 1000, ..Loop::default() }.trace();
+    let chains = body(&[0x48, 0x01, 0xd8, 0x48, 0x01, 0xd1].repeat(10));
+    for model in models() {
+        let alone = simulated(&model, &[&chains], "single", 1).cycles(0).unwrap();
+        let beside = beside(&model, &chains, &paused);
+        assert!(beside < 1.15 * alone, "{}: {beside} of {alone}", model.name);
+    }
 }
 
 #[test]

@@ -10,6 +10,8 @@ const WIDEST_ACCESS: u32 = 64;
 /// KiB of the largest first-level cache.
 const LARGEST_CACHE: u32 = 1 << 14;
 
+/// Bits of a linear address by which a first level tells lines apart, at most.
+const MAX_ALIAS_BITS: u32 = 24;
 /// Loads that remember their stores.
 const MAX_FORWARDING_PAIRS: u32 = 256;
 
@@ -22,6 +24,14 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
         faults.cycles("memory.microtags.latency", tags.latency);
         faults.within("memory.microtags.conflict_accesses", tags.conflict_accesses, 0, 16);
         faults.within("memory.microtags.retag_accesses", tags.retag_accesses, 0, 16);
+    }
+    if let Some(alias) = &memory.line_alias {
+        faults.within(
+            "memory.line_alias.bits",
+            alias.bits,
+            LINE.trailing_zeros() + 1,
+            MAX_ALIAS_BITS,
+        );
     }
     cache("memory.l1d", &memory.l1d, faults);
     tlb("memory.dtlb", &memory.dtlb, faults);

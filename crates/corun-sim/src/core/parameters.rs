@@ -96,6 +96,8 @@ pub(crate) struct LoadStore {
     pub(crate) vector_load_latency: u32,
     /// Cycles that a load is faster whose address a load gave.
     pub(crate) pointer_chasing_gain: u16,
+    /// Bits of linear addresses by which the first level tells lines apart, if it knows no more of them.
+    pub(crate) line_alias: Option<u32>,
 }
 
 /// Further cycles of what goes wrong, and of the way through the pipeline.
@@ -108,14 +110,16 @@ pub(crate) struct Penalties {
     pub(crate) forwarding_failure: u32,
     /// For a load after a store at the same offset of another page.
     pub(crate) alias: u16,
+    /// For one that a sibling's store meets so.
+    pub(crate) alias_beside: u64,
     /// From renaming to the first issue.
     pub(crate) issue_delay: u64,
     pub(crate) mispredict: u64,
     pub(crate) resteer: u64,
     /// Whether wrong paths are followed.
     pub(crate) wrong_paths: bool,
-    /// After a taken branch, at least, as siblings share the predictor.
-    pub(crate) taken: u32,
+    /// After each round of a loop with one taken branch, at least, as siblings share the predictor.
+    pub(crate) round: u32,
     pub(crate) machine_clear: u64,
     /// For which other cores may still invalidate what is loaded.
     pub(crate) retire_hold: u64,
@@ -248,22 +252,30 @@ impl Parameters {
                 } else {
                     0
                 },
+                line_alias: memory.line_alias.as_ref().map(|alias| alias.bits),
             },
             penalties: Penalties {
                 load_split: memory.loads.split,
                 store_split: memory.stores.split,
                 forwarding_failure: memory.forwarding.failure,
                 alias: memory.forwarding.alias as u16,
+                alias_beside: match memory.stores.sharing.policy {
+                    Policy::Replicated => 0,
+                    _ if active > 1 && memory.forwarding.alias_beside => {
+                        memory.forwarding.alias.into()
+                    }
+                    _ => 0,
+                },
                 issue_delay,
                 // Given for a core whose micro-ops start a cycle after renaming.
                 mispredict: u64::from(model.front.prediction.mispredict)
                     .saturating_sub(issue_delay - 1),
                 resteer: model.front.prediction.resteer.into(),
                 wrong_paths: model.front.prediction.wrong_paths,
-                taken: match model.front.prediction.sharing.policy {
+                round: match model.front.prediction.sharing.policy {
                     Policy::Replicated => 0,
                     _ if active <= 1 => 0,
-                    _ => model.front.prediction.taken_beside.unwrap_or(0),
+                    _ => model.front.prediction.round_beside.unwrap_or(0),
                 },
                 machine_clear: model.hierarchy.coherence.machine_clear.into(),
                 retire_hold: model.hierarchy.coherence.retire_hold.into(),

@@ -155,7 +155,7 @@ impl<F: InstructionSource> Core<F> {
                 self.is_active = true;
                 return;
             }
-            Kind::Load(_) => self.load_now(handle, latency, memory),
+            Kind::Load(_) => self.load_now(handle, latency + self.alias_beside(handle), memory),
             Kind::StoreAddress(_) => {
                 self.touch(handle, memory, Memory::own);
                 now + latency

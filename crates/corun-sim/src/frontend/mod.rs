@@ -200,14 +200,14 @@ impl<F: InstructionSource> Core<F> {
         self.predict_ahead(memory);
         let count = self.threads.len();
         if count == 1 {
-            let mut budget = self.front.budget(1, 1);
+            let mut budget = self.front.budget(1, 1, 1);
             self.fetch_thread(0, &mut budget, memory);
             return;
         }
         let (fetching, decoding) =
             (self.parameters.widths.fetch_policy, self.parameters.widths.decode_policy);
         let parts = |policy| if policy == Policy::Partitioned { self.active } else { 1 };
-        let whole = self.front.budget(parts(fetching), parts(decoding));
+        let whole = self.front.budget(parts(fetching), self.op_cache_parts(), parts(decoding));
         let mut budget = whole;
         let order = self.fetch_order();
         let mut is_taken = false;
@@ -238,6 +238,16 @@ impl<F: InstructionSource> Core<F> {
             }
             self.threads[index].fetcher.was_kept_out =
                 is_kept_out && !is_used && self.may_fetch(index) && self.has_room_in_queue(index);
+        }
+    }
+
+    /// Among how many threads the lines of a cycle of the op cache are divided, where more than one reads it.
+    fn op_cache_parts(&self) -> u32 {
+        let is_own = |cache: &corun_model::OpCache| cache.sharing.policy == Policy::Replicated;
+        match self.parameters.widths.fetch_policy {
+            Policy::Replicated if self.front.op_cache.as_ref().is_some_and(is_own) => 1,
+            Policy::Replicated | Policy::Partitioned => self.active,
+            Policy::Shared | Policy::Alternating => 1,
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Path {
     supply: Supply,
     /// Where the run of code that prediction is in begins, which may be several steps up to its branch.
     run: u64,
+    /// The branch that prediction took last, by the addresses after it and behind it.
+    taken: (u64, u64),
     /// The line of code that prediction asked for last.
     line: u64,
     values: Vec<u64>,
@@ -88,6 +90,7 @@ impl Path {
             looping: Looping::default(),
             supply: Supply::NotRequested,
             run: 0,
+            taken: (0, 0),
             line: u64::MAX,
             values: Vec::new(),
             wrong: None,
@@ -287,7 +290,10 @@ impl<F: InstructionSource> Core<F> {
                 (if begins == NEVER { at } else { begins }, path.free)
             }
             Outcome::Right { bubble } if next != fall_through => {
-                let bubble = bubble.max(self.parameters.penalties.taken);
+                let before = std::mem::replace(&mut path.taken, (fall_through, next));
+                let is_round = before == path.taken;
+                let round = if is_round { self.parameters.penalties.round } else { 0 };
+                let bubble = bubble.max(round);
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)
             }

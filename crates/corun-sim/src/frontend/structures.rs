@@ -97,13 +97,13 @@ impl Front {
         Some(reading.at(reading.end ^ space))
     }
 
-    /// What a cycle can bring: one of so many parts of what is fetched, and of what is decoded.
-    pub(crate) fn budget(&self, fetched: u32, decoded: u32) -> Budget {
+    /// What a cycle can bring: one of so many parts of what is fetched, of what the op cache gives, and of what is decoded.
+    pub(crate) fn budget(&self, fetched: u32, read: u32, decoded: u32) -> Budget {
         let op_cache = self.op_cache.as_ref();
         Budget {
             uops: 0,
-            width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
-            lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
+            width: op_cache.map_or(0, |cache| cache.width.div_ceil(read)),
+            lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(read)),
             window: None,
             looped: 0,
             instructions: self.decoder.width.div_ceil(decoded),

@@ -2,6 +2,7 @@
 //! MSHR and are replayed, and the machine clears of memory ordering.
 
 pub(crate) mod agu;
+mod alias;
 pub(crate) mod banks;
 pub(crate) mod machine_clear;
 pub(crate) mod microtags;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::core::in_flight::Handle;
+use corun_model::LINE;
 
 /// Stores of one thread in program order.
 #[derive(Debug)]
@@ -12,8 +13,9 @@ pub(crate) struct StoreQueue {
     first: u64,
     /// For eight bytes at a time the youngest store to them, by a hash.
     youngest: Vec<u64>,
-    /// The same for eight bytes of any page.
+    /// The same for eight bytes of any page, and of any page as siblings see them.
     of_offset: Vec<u64>,
+    of_own_offset: Vec<u64>,
     /// So many of the oldest are retired.
     retired: usize,
     /// From when on the oldest may reach the cache.
@@ -26,6 +28,8 @@ pub(crate) struct Store {
     /// The first byte, physical and linear.
     pub(crate) address: u64,
     pub(crate) linear: u64,
+    /// Its offset in its page, where this process has that.
+    pub(crate) offset: u64,
     pub(crate) size: u16,
     /// Whether it goes past the caches.
     pub(crate) streams: bool,
@@ -88,6 +92,7 @@ impl Default for StoreQueue {
             first: 1,
             youngest: vec![0; HASHED],
             of_offset: vec![0; OFFSETS],
+            of_own_offset: vec![0; OFFSETS],
             retired: 0,
             free: 0,
         }
@@ -98,6 +103,11 @@ fn eights(address: u64, size: u16) -> impl Iterator<Item = usize> {
     let last = address.wrapping_add(u64::from(size.max(1)) - 1) >> 3;
     let first = address >> 3;
     (0..=last.wrapping_sub(first).min(15)).map(move |ahead| (first + ahead) as usize % HASHED)
+}
+
+/// Whether two pieces of memory have a byte in common.
+fn meet(one: u64, size: u16, other: u64, other_size: u16) -> bool {
+    one < other + u64::from(other_size.max(1)) && other < one + u64::from(size.max(1))
 }
 
 impl StoreQueue {
@@ -111,6 +121,9 @@ impl StoreQueue {
         for eight in eights(store.address, store.size) {
             self.youngest[eight] = number;
             self.of_offset[eight % OFFSETS] = number;
+        }
+        for eight in eights(store.offset, store.size) {
+            self.of_own_offset[eight % OFFSETS] = number;
         }
         self.stores.push_back(store);
         number
@@ -148,6 +161,14 @@ impl StoreQueue {
         None
     }
 
+    /// A store on its way to these offsets of any page, for a sibling's load of them.
+    pub(crate) fn at_offset(&self, offset: u64, size: u16) -> Option<&Store> {
+        let numbers = eights(offset, size).map(|eight| self.of_own_offset[eight % OFFSETS]);
+        let on_their_way = numbers.filter(|&number| number >= self.first);
+        let mut stores = on_their_way.map(|number| self.get(number));
+        stores.find(|store| meet(offset, size, store.offset, store.size))
+    }
+
     /// Whether a store to another place is on its way whose address has the same lowest bits.
     pub(crate) fn has_alias(&self, address: u64, size: u16) -> bool {
         const PAGE: u64 = 1 << 12;
@@ -155,11 +176,20 @@ impl StoreQueue {
         let on_their_way = numbers.filter(|&number| number >= self.first);
         let mut stores = on_their_way.map(|number| self.get(number));
         stores.any(|store| {
-            let (at, other) = (address % PAGE, store.address % PAGE);
-            let meets =
-                at < other + u64::from(store.size.max(1)) && other < at + u64::from(size.max(1));
+            let meets = meet(address % PAGE, size, store.address % PAGE, store.size);
             meets && address / PAGE != store.address / PAGE
         })
+    }
+
+    /// The youngest store to a line that the first level cannot hold beside that of a load, since it tells lines apart by so
+    /// many bits of their linear addresses.
+    pub(crate) fn excluding(&self, linear: u64, bits: u32) -> Option<u64> {
+        let excludes = |store: &Store| {
+            let other = store.linear ^ linear;
+            other >> bits != 0 && other % (1 << bits) < u64::from(LINE)
+        };
+        let number = self.stores.iter().rposition(excludes)?;
+        Some(self.first + number as u64)
     }
 
     /// Marks the oldest stores that are not yet so as retired.
@@ -177,11 +207,15 @@ impl StoreQueue {
         self.stores.truncate(self.retired);
         self.youngest.fill(0);
         self.of_offset.fill(0);
+        self.of_own_offset.fill(0);
         for (number, store) in (self.first..).zip(&mut self.stores) {
             store.waiting.clear();
             for eight in eights(store.address, store.size) {
                 self.youngest[eight] = number;
                 self.of_offset[eight % OFFSETS] = number;
+            }
+            for eight in eights(store.offset, store.size) {
+                self.of_own_offset[eight % OFFSETS] = number;
             }
         }
     }

@@ -320,6 +320,17 @@ impl Cache {
         set.first + way.unwrap_or(0)
     }
 
+    /// Gives a line up that cannot be held beside the one that came for a thread.
+    pub(super) fn give_way(&mut self, line: Line, thread: u8) -> Option<Evicted> {
+        let held = self.remove(line)?;
+        if let Some(tags) = self.shadow_tags.as_mut().filter(|_| held.thread != thread) {
+            let set = self.mask.map_or_else(|| line % self.sets, |mask| line & mask);
+            tags.lose(set, held.thread, line);
+        }
+        let leaves = held.until == u64::MAX || held.stays;
+        leaves.then(|| Evicted { line, state: held.kept() })
+    }
+
     /// Gives a line up. Returns it as it was, if it was there.
     pub(super) fn remove(&mut self, line: Line) -> Option<Held> {
         let set = self.set(line);

@@ -7,6 +7,7 @@ mod background_fills;
 mod cache;
 mod coherence;
 mod fill_conflict;
+mod line_alias;
 mod link;
 mod mshr;
 mod pages;
@@ -278,6 +279,7 @@ impl Memory {
         let physical = request.pages.physical(request.linear);
         let line = physical >> LINE_SHIFT;
         let Request { core: number, requester, .. } = request;
+        self.displace(request, line, start);
         let core = &mut self.cores[number];
         let reply = match core.l1d.of(requester).find(line) {
             Some(held) if held.serves(is_write, start) => {
@@ -309,6 +311,18 @@ impl Memory {
             self.go_ahead(request, &ahead, start);
         }
         reply
+    }
+
+    /// Lets the first level give up the line that it cannot hold beside the one that is asked for.
+    fn displace(&mut self, request: Request, line: Line, now: u64) {
+        let Request { core, requester, linear, .. } = request;
+        let own = &mut self.cores[core];
+        let Some(aliases) = own.aliases.of(requester) else { return };
+        let Some(other) = aliases.displace(linear, line) else { return };
+        let evicted = own.l1d.of(requester).give_way(other, requester.thread);
+        if let Some(evicted) = evicted.filter(|evicted| evicted.state == State::Modified) {
+            self.write_back(core, requester, evicted.line, now);
+        }
     }
 
     /// Brings what a prefetcher wants that follows linear addresses.

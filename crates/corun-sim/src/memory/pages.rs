@@ -7,6 +7,11 @@ use corun_record::PageSize;
 pub(super) const PAGE_SHIFT: u32 = 12;
 /// Bits of an offset in a huge page.
 const HUGE_SHIFT: u32 = 21;
+/// Linux puts the first stack of a process into the last 16 GiB of its addresses, and mappings (stacks of threads among them)
+/// below.
+const LOWEST_STACK: u64 = 0x7ffb_ff00_0000;
+/// Where the first mappings lie if addresses are not randomised.
+const MAPPED_WITHOUT_CHANCE: std::ops::Range<u64> = 0x7fff_e000_0000..0x7fff_f800_0000;
 /// Bits of a physical address.
 const PHYSICAL_BITS: u32 = 52;
 /// What distinguishes the number of a huge page, and the entry for it, from those of pages of 4 KiB: a bit above those of both.
@@ -53,6 +58,8 @@ pub(crate) struct Pages {
     are_one: bool,
     /// Distinguishes the process's code from that of other processes.
     space: u64,
+    /// By how much its stack lies at other offsets of its pages than it was recorded at.
+    stack: u64,
 }
 
 impl Pages {
@@ -60,7 +67,8 @@ impl Pages {
     pub(crate) fn of(process: u32, seed: u64, size: PageSize) -> Self {
         let key = mixed(seed ^ u64::from(process).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let space = if process == 0 { 0 } else { mixed(process.into()) };
-        Self { key, text: key, size, in_tables: size, are_one: false, space }
+        let stack = if process == 0 { 0 } else { mixed(key) % (1 << PAGE_SHIFT) / 16 * 16 };
+        Self { key, text: key, size, in_tables: size, are_one: false, space, stack }
     }
 
     /// On such a core: where it belongs to a virtual machine, the hypervisor has pages of 4 KiB, and a translation is of
@@ -81,6 +89,7 @@ impl Pages {
             in_tables: PageSize::Small,
             are_one: true,
             space: 0,
+            stack: 0,
         }
     }
 
@@ -117,6 +126,14 @@ impl Pages {
         let shift = shift(self.size);
         let page = if self.are_one { 1 } else { mixed(linear >> shift ^ self.key) };
         (page << shift | linear & ((1 << shift) - 1)) & ((1 << PHYSICAL_BITS) - 1)
+    }
+
+    /// The offset of a linear address in its page. Kernels begin the stack of each process at random, and everything else at
+    /// the beginning of a page.
+    #[inline]
+    pub(crate) fn offset(self, linear: u64) -> u64 {
+        let is_on_stack = linear >= LOWEST_STACK && !MAPPED_WITHOUT_CHANCE.contains(&linear);
+        linear.wrapping_add(if is_on_stack { self.stack } else { 0 }) % (1 << PAGE_SHIFT)
     }
 
     /// The page that the address lies in.
@@ -181,6 +198,18 @@ mod tests {
         assert_eq!(copy.code(0x1234), first.code(0x1234));
         assert_ne!(copy.physical(0x1234), first.physical(0x1234));
         assert_eq!(first.code(0x1234), first.physical(0x1234));
+    }
+
+    #[test]
+    fn stacks_of_copies_lie_at_offsets_of_their_own_and_all_else_as_recorded() {
+        let [first, copy] = [0, 1].map(|process| Pages::of(process, 7, PageSize::Small));
+        let (stack, mapped, heap) = (0x7ffe_1234_5678, 0x7fff_f7a5_5678, 0x5555_5678_9678);
+        for linear in [stack, mapped, heap] {
+            assert_eq!(first.offset(linear), 0x678);
+        }
+        assert_eq!([mapped, heap].map(|linear| copy.offset(linear)), [0x678; 2]);
+        let moved = copy.offset(stack).wrapping_sub(0x678);
+        assert!(moved != 0 && moved.is_multiple_of(16), "{moved}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::memory::cache::{Cache, Held, Line, State};
 use crate::memory::fill_conflict::FillConflict;
+use crate::memory::line_alias::Aliases;
 use crate::memory::link::Link;
 use crate::memory::mshr::Buffers;
 use crate::memory::prefetch::Prefetchers;
@@ -18,6 +19,8 @@ pub(super) struct Private {
     pub(super) l1i: ThreadShared<Cache>,
     pub(super) l1d: ThreadShared<Cache>,
     pub(super) l1d_latency: u64,
+    /// Which of its lines exclude each other, if any do.
+    pub(super) aliases: ThreadShared<Option<Aliases>>,
     pub(super) fills: ThreadShared<Buffers>,
     pub(super) settling: FillConflict,
     /// Lines that are gathered of stores past the caches, the one that began first in front, with where in it the last
@@ -54,6 +57,9 @@ impl Private {
             l1i: cache(l1i.size(), &l1i.sharing),
             l1d: cache(l1d.size(), &l1d.sharing),
             l1d_latency: model.memory.loads.latency.into(),
+            aliases: ThreadShared::new(l1d.sharing.policy, threads, |_| {
+                model.memory.line_alias.as_ref().map(Aliases::of)
+            }),
             fills: ThreadShared::new(fills.sharing.policy, threads, |parts| {
                 Buffers::new(fills.entries / parts)
             }),

@@ -22,6 +22,13 @@ impl ShadowTags {
         self.lost[set as usize * self.threads + usize::from(thread)].contains(&line)
     }
 
+    /// A thread lost a line for which a sibling's came.
+    pub(super) fn lose(&mut self, set: u64, thread: u8, line: Line) {
+        let own = &mut self.lost[set as usize * self.threads + usize::from(thread)];
+        own.insert(0, line);
+        own.truncate(self.ways);
+    }
+
     /// A line came for a thread, and perhaps one left; `held` are the lines of each thread that the set
     /// holds now. With those it lost, a thread has no more than all ways. Returns whether it would have
     /// had the line.

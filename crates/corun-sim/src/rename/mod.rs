@@ -615,6 +615,12 @@ impl<F: InstructionSource> Thread<F> {
             if parameters.penalties.alias > 0 && self.stores.has_alias(address, place.size) {
                 in_flight.extra += parameters.penalties.alias;
             }
+            let bits = parameters.load_store.line_alias;
+            if let Some(store) = bits.and_then(|bits| self.stores.excluding(linear, bits)) {
+                in_flight.pending += 1;
+                let handle = Handle::new(self.requester.thread.into(), sequence);
+                self.stores.get_mut(store).waiting.push((handle, 0));
+            }
             return None;
         };
         match overlap {
@@ -690,6 +696,7 @@ impl<F: InstructionSource> Thread<F> {
 
     fn store(&mut self, place: &Place, at: u32, sequence: u64) {
         let (linear, span) = self.touched(place, at);
+        let offset = self.pages.offset(linear);
         let in_flight = self.in_flight_uops.at_mut(sequence);
         in_flight.touch(linear, span);
         let (instruction, streams) =
@@ -698,6 +705,7 @@ impl<F: InstructionSource> Thread<F> {
         self.stores.push(Store {
             address: self.pages.physical(linear),
             linear,
+            offset,
             size: place.size,
             streams,
             instruction,

@@ -24,7 +24,7 @@ fn model() -> BranchPrediction {
             bubble: 0,
         },
         ahead: 0,
-        taken_beside: None,
+        round_beside: None,
         linking: 0,
         return_stack: 32,
         mispredict: 13,

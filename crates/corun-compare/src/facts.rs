@@ -105,7 +105,11 @@ mod tests {
     use super::*;
 
     fn facts(list: &[(&str, Option<&str>)]) -> Facts {
-        Facts(list.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned))).collect())
+        Facts(
+            list.iter()
+                .map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)))
+                .collect(),
+        )
     }
 
     #[test]

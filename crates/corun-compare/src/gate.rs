@@ -25,16 +25,15 @@ pub fn gate(conditions: &[FailOn], rows: &[ComparedObservation]) -> Option<Compa
     });
     let worse_by = limits.reduce(f64::min);
     let limit = worse_by.unwrap_or(0.0).ln_1p();
-    let counted = || {
-        (0..).zip(rows).filter(|(_, row)| !row.restates && row.sense != Sense::Neither)
-    };
+    let counted =
+        || (0..).zip(rows).filter(|(_, row)| !row.restates && row.sense != Sense::Neither);
     let of = |standing: Standing| -> Vec<u32> {
         counted().filter(|(_, row)| standing_of(row, limit) == standing).map(|it| it.0).collect()
     };
     let (worse, undecided) = (of(Standing::Worse), of(Standing::Undecided));
     let inconclusive_fails = conditions.contains(&FailOn::Inconclusive);
-    let fails = (worse_by.is_some() && !worse.is_empty())
-        || (inconclusive_fails && !undecided.is_empty());
+    let fails =
+        (worse_by.is_some() && !worse.is_empty()) || (inconclusive_fails && !undecided.is_empty());
     Some(ComparisonGate { worse_by, inconclusive_fails, worse, undecided, passes: !fails })
 }
 

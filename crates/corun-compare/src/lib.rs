@@ -15,5 +15,5 @@ mod trend;
 
 pub use gate::{FailOn, gate};
 pub use rows::{ComparisonRequest, Named, compare};
-pub use subject::{SubjectError, Subject, subjects};
+pub use subject::{Subject, SubjectError, subjects};
 pub use trend::{TrendError, TrendRequest, trend};

@@ -34,10 +34,7 @@ pub(crate) fn is_compared(metric: Metric) -> bool {
 
 /// Whether it is of all the work of a run, so that it can be compared only where both did the same amount.
 pub(crate) fn is_of_all_work(metric: Metric) -> bool {
-    matches!(
-        metric,
-        Metric::Makespan | Metric::UserTime | Metric::Cycles | Metric::Instructions
-    )
+    matches!(metric, Metric::Makespan | Metric::UserTime | Metric::Cycles | Metric::Instructions)
 }
 
 /// The metric's name, with what is counted or timed.

@@ -43,9 +43,8 @@ fn quantity(sample: &Sample, seen: &Observation) -> Option<f64> {
 }
 
 fn blocks(run: &Subject, arm: &str, value: &dyn Fn(&Sample) -> Option<f64>) -> Blocks {
-    let is_twin = |id: &str| {
-        run.arms.iter().any(|it| it.id == id && it.twin_of.as_deref() == Some(arm))
-    };
+    let is_twin =
+        |id: &str| run.arms.iter().any(|it| it.id == id && it.twin_of.as_deref() == Some(arm));
     let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     for sample in run.samples.iter().filter(|it| it.arm == arm || is_twin(&it.arm)) {
         if let Some(value) = value(sample) {

@@ -124,9 +124,7 @@ fn restatements(pairs: &[Pair<'_>], between: &dyn Fn(&Pair<'_>) -> BetweenRuns) 
         (_, None) => false,
     };
     (0..pairs.len())
-        .map(|row| {
-            sizes[row].is_none() || (0..row).any(|earlier| says_the_same(row, earlier))
-        })
+        .map(|row| sizes[row].is_none() || (0..row).any(|earlier| says_the_same(row, earlier)))
         .collect()
 }
 
@@ -362,7 +360,8 @@ fn value_in(run: &Subject, like: &Subject, seen: &Observation) -> Option<RunValu
         (it.metric, &it.arm, &it.against, &it.of, &it.unit, it.source)
             == (seen.metric, &seen.arm, &seen.against, &seen.of, &seen.unit, seen.source)
     };
-    let is_laid_out_alike = run.layout().get(seen.arm.as_str()) == like.layout().get(seen.arm.as_str());
+    let is_laid_out_alike =
+        run.layout().get(seen.arm.as_str()) == like.layout().get(seen.arm.as_str());
     run.observations.iter().find(is_it).filter(|_| is_laid_out_alike).and_then(value)
 }
 

@@ -46,20 +46,15 @@ fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> 
             percent(row.noise_floor.unwrap_or_default())
         ),
         Some(Unsettled::TooFewBlocks) => "an interval over orders of magnitude".to_owned(),
-        _ => format!(
-            "which holds \"no change\" and does not lie within ± {bound}"
-        ),
+        _ => format!("which holds \"no change\" and does not lie within ± {bound}"),
     }
 }
 
 /// What limits trust in a comparison.
 pub(crate) fn caveats(comparison: &RunComparison) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let apart: Vec<&ComparedObservation> = comparison
-        .observations
-        .iter()
-        .filter(|row| row.pairing == Pairing::BetweenRuns)
-        .collect();
+    let apart: Vec<&ComparedObservation> =
+        comparison.observations.iter().filter(|row| row.pairing == Pairing::BetweenRuns).collect();
     let fewest = apart.iter().map(|row| row.earlier_runs).min();
     let floor = percent(FLOOR_DEVIATION);
     match fewest {

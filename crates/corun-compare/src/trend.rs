@@ -102,14 +102,10 @@ pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<Trend, TrendError
 }
 
 /// The runs of the workload, the oldest first, each once.
-fn members<'a>(
-    runs: &'a [Named],
-    workload: Option<&str>,
-) -> Result<Vec<Member<'a>>, TrendError> {
+fn members<'a>(runs: &'a [Named], workload: Option<&str>) -> Result<Vec<Member<'a>>, TrendError> {
     let all = || {
-        runs.iter().flat_map(|run| {
-            run.subjects.iter().map(|subject| Member { name: &run.name, subject })
-        })
+        runs.iter()
+            .flat_map(|run| run.subjects.iter().map(|subject| Member { name: &run.name, subject }))
     };
     let labels = |members: &mut dyn Iterator<Item = Member<'a>>| {
         members.map(|member| member.subject.label.as_str()).collect::<BTreeSet<&str>>()

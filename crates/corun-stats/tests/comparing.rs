@@ -48,8 +48,20 @@ impl Shift {
                 let heavy = StudentT::new(3.0).expect("3 is positive");
                 scale * Distribution::<f64>::sample(&heavy, random)
             }
-            Self::TwoModes(apart) => if random.random_bool(0.5) { apart } else { 0.0 },
-            Self::RareMode(apart) => if random.random_bool(0.1) { apart } else { 0.0 },
+            Self::TwoModes(apart) => {
+                if random.random_bool(0.5) {
+                    apart
+                } else {
+                    0.0
+                }
+            }
+            Self::RareMode(apart) => {
+                if random.random_bool(0.1) {
+                    apart
+                } else {
+                    0.0
+                }
+            }
             Self::Wander(step) => {
                 *level += step * normal;
                 *level
@@ -239,12 +251,8 @@ fn true_changes_are_found() {
 /// Series of equal runs, in which a change of level is rarely seen.
 #[test]
 fn series_of_equal_runs_rarely_have_a_change() {
-    let shifts = [
-        Shift::Normal(0.01),
-        Shift::HeavyTails(0.01),
-        Shift::TwoModes(0.03),
-        Shift::RareMode(0.1),
-    ];
+    let shifts =
+        [Shift::Normal(0.01), Shift::HeavyTails(0.01), Shift::TwoModes(0.03), Shift::RareMode(0.1)];
     assert_all(shifts.into_iter().flat_map(|shift| {
         [8, 30].map(|runs| {
             let marked = share(SERIES, |replication| {
@@ -266,7 +274,10 @@ fn changes_of_a_series_are_marked_where_they_are() {
                 let changes = change_points(&logs, 0.05, replication);
                 changes.iter().any(|change| change.index.abs_diff(after) <= 2)
             });
-            eprintln!("marked, change of {percent} % after {after} of 30 runs: {:.1} %", found * 100.0);
+            eprintln!(
+                "marked, change of {percent} % after {after} of 30 runs: {:.1} %",
+                found * 100.0
+            );
             assert!(percent < 5 || found > 0.9, "{percent} % after {after}: {found}");
         }
     }

@@ -62,7 +62,8 @@ fn equal_runs_of_a_real_machine_are_rarely_called_changed() {
                     let rest = (0..runs.len()).filter(|it| ![one, other].contains(it));
                     let mut rest: Vec<RecordedRun> = rest.map(|index| runs[index]).collect();
                     rest.shuffle(&mut random);
-                    own.0 += u32::from(is_called_changed(&rest[..earlier], [runs[one], runs[other]]));
+                    own.0 +=
+                        u32::from(is_called_changed(&rest[..earlier], [runs[one], runs[other]]));
                     own.1 += 1;
                 }
             }

@@ -15,6 +15,9 @@ use crate::problem::Problem;
 /// If there is no such document, or it cannot be read.
 pub(crate) fn text(name: &str) -> Result<String, Problem> {
     corun_files::text(Path::new(name), InputKind::DOCUMENT).map_err(|error| {
-        Problem::usage(format!("{}: {error}", shown(name)), "Name a file that corun wrote with --json FILE.")
+        Problem::usage(
+            format!("{}: {error}", shown(name)),
+            "Name a file that corun wrote with --json FILE.",
+        )
     })
 }

@@ -42,11 +42,8 @@ fn quiet_history(runs: u32) -> Vec<Value> {
 #[test]
 fn without_history_only_large_changes_are_shown_and_that_is_said() {
     let base = run(1, [10.0, 12.0]);
-    let (comparison, caveats) = compare(
-        &[named("a", &base), named("b", &run(2, [9.6, 11.52]))],
-        &[],
-        &REQUEST,
-    );
+    let (comparison, caveats) =
+        compare(&[named("a", &base), named("b", &run(2, [9.6, 11.52]))], &[], &REQUEST);
     let seen = row(&comparison, Metric::Makespan, "spread");
     assert_eq!((seen.answer, seen.pairing), (ChangeAnswer::Inconclusive, Pairing::BetweenRuns));
     assert_eq!((seen.earlier_runs, caveats[0].kind.as_str()), (0, "no-history"));
@@ -154,8 +151,7 @@ fn what_differs_beside_the_figures_is_listed_and_unknown_is_no_difference() {
     other["machine"]["microcode"] = Value::Null;
     other["machine"]["vulnerabilities"]["mds"] = "Vulnerable".into();
     other["workload"]["command"] = json!(["./solver", "other input"]);
-    let (comparison, caveats) =
-        compare(&[named("a", &base), named("b", &other)], &[], &REQUEST);
+    let (comparison, caveats) = compare(&[named("a", &base), named("b", &other)], &[], &REQUEST);
     let found: Vec<(&str, [&str; 2])> = comparison
         .differences
         .iter()
@@ -202,7 +198,8 @@ fn what_cannot_be_compared_is_listed_with_its_reason() {
 #[test]
 fn each_of_several_runs_is_compared_with_the_first() {
     let runs = [run(1, [10.0, 12.0]), run(2, [10.0, 12.0]), run(3, [8.0, 9.6])];
-    let runs: Vec<Named> = ["a", "b", "c"].iter().zip(&runs).map(|(it, run)| named(it, run)).collect();
+    let runs: Vec<Named> =
+        ["a", "b", "c"].iter().zip(&runs).map(|(it, run)| named(it, run)).collect();
     let comparison = compare(&runs, &[], &REQUEST).0;
     assert_eq!(comparison.comparisons, 6);
     let worse = comparison.observations.iter().filter(|it| it.answer == ChangeAnswer::Worse);

@@ -61,9 +61,9 @@ fn series_are_those_that_were_asked_for() {
         arms: vec!["full".to_owned()],
         ..request()
     };
-    let trend = found(&history(), &only);
-    assert_eq!(trend.series.len(), 1);
-    assert_eq!((trend.series[0].metric, trend.series[0].points.len()), (Metric::Makespan, 20));
+    let series = found(&history(), &only).series;
+    assert_eq!(series.len(), 1);
+    assert_eq!((series[0].metric, series[0].points.len()), (Metric::Makespan, 20));
     let none = TrendRequest { arms: vec!["stacked".to_owned()], ..request() };
     assert!(matches!(trend(&history(), &none), Err(TrendError::NothingInCommon)));
 }

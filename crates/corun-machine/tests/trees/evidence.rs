@@ -75,7 +75,10 @@ fn governors_and_both_switches_of_turbo_are_read() {
 #[test]
 fn microcode_and_mitigations_are_as_the_kernel_writes_them() {
     let tree = Tree::empty()
-        .raw("proc/cpuinfo", b"processor\t: 0\nmicrocode\t: 0xa201016\n\nprocessor\t: 1\nmicrocode\t: 0x1\n")
+        .raw(
+            "proc/cpuinfo",
+            b"processor\t: 0\nmicrocode\t: 0xa201016\n\nprocessor\t: 1\nmicrocode\t: 0x1\n",
+        )
         .file("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected")
         .file("sys/devices/system/cpu/vulnerabilities/mds", "Vulnerable; SMT vulnerable");
     let state = ProcessorState::read(&mut files(&tree));

@@ -135,8 +135,7 @@ fn tables(comparison: &RunComparison) -> Vec<(String, Table)> {
     let of_run = |(index, run): (u32, &corun_record::ComparedRun)| {
         let rows: Vec<&ComparedObservation> =
             comparison.observations.iter().filter(|it| it.run == index && !it.restates).collect();
-        (!rows.is_empty())
-            .then(|| (format!("{} against {base}:", run.name), table(&rows)))
+        (!rows.is_empty()).then(|| (format!("{} against {base}:", run.name), table(&rows)))
     };
     (0..).zip(&comparison.runs).skip(1).filter_map(of_run).collect()
 }
@@ -164,10 +163,7 @@ fn table(rows: &[&ComparedObservation]) -> Table {
     };
     let names = ["metric", "arm", "base", "run", "run / base", "interval", "answer"];
     let header = has_workloads.then_some("workload").into_iter().chain(names);
-    Table {
-        header: header.map(str::to_owned).collect(),
-        rows: rows.iter().map(line).collect(),
-    }
+    Table { header: header.map(str::to_owned).collect(), rows: rows.iter().map(line).collect() }
 }
 
 /// A value with its unit and half the width of its interval.

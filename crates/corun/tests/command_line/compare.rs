@@ -49,7 +49,8 @@ fn outcome(arguments: &[&str], files: &[&PathBuf]) -> Outcome {
 #[test]
 fn worse_by_more_than_the_limit_ends_with_status_1() {
     let runs = Runs::new();
-    let [old, new, little] = [("a", 1.0), ("bb", 0.8), ("ccc", 0.97)].map(|it| runs.file(it.0, it.1));
+    let [old, new, little] =
+        [("a", 1.0), ("bb", 0.8), ("ccc", 0.97)].map(|it| runs.file(it.0, it.1));
     let gate = ["compare", "--fail-on=worse:2%"];
     let worse = outcome(&gate, &[&old, &new]);
     assert_eq!(worse.exit, Some(1), "{}", worse.errors);

@@ -8,9 +8,9 @@ use crate::estimate::{Estimate, student_t};
 
 /// The deviation of equal runs that is assumed where nothing is known of them, as a share: the floor.
 ///
-/// Two runs then differ by up to 5.5 % (1.96 deviations of a difference) by chance. `docs/comparing.md` says what equal
+/// Two runs then differ by up to 6.9 % (1.96 deviations of a difference) by chance. `docs/comparing.md` says what equal
 /// runs were seen to differ by, and how often false alarms are raised with this floor.
-pub const FLOOR_DEVIATION: f64 = 0.02;
+pub const FLOOR_DEVIATION: f64 = 0.025;
 /// How many degrees of freedom of a history the floor weighs as much as: a long history replaces it.
 const FLOOR_WEIGHT: f64 = 2.0;
 
@@ -172,7 +172,7 @@ mod tests {
             assert_eq!((between.runs, between.deviation()), (0, FLOOR_DEVIATION));
             let exact = run(0.0, 0.0, 10);
             let reach = unpaired(&exact, &exact, &between, 0.95).unwrap().half_width();
-            assert!((reach - 0.0554).abs() < 1e-4, "{reach}");
+            assert!((reach - 0.0693).abs() < 1e-4, "{reach}");
         }
     }
 
@@ -183,10 +183,10 @@ mod tests {
             vec![(0..runs).map(|index| run(value(index), 0.0, 10)).collect::<Vec<_>>()]
         };
         let deviation = |of: f64, runs| BetweenRuns::of_history(&history(of, runs)).deviation();
-        assert!((deviation(0.001, 1000) - 0.001).abs() < 4e-4);
+        assert!((deviation(0.001, 1000) - 0.001).abs() < 6e-4);
         assert!((deviation(0.08, 1000) - 0.08).abs() < 1e-3);
         assert!(deviation(0.001, 4) > deviation(0.001, 10));
-        assert!(deviation(0.001, 10) < FLOOR_DEVIATION / 2.0);
+        assert!(deviation(0.001, 10) < FLOOR_DEVIATION / 2.0, "two of eleven parts");
     }
 
     #[test]

@@ -82,7 +82,7 @@ const fn condition(noise: Noise, drift: Drift, shift: Shift) -> Condition {
     Condition { noise, drift, shift }
 }
 
-/// Shifts up to a deviation of 2 %, which is what the floor reckons with.
+/// Shifts up to a deviation of 2 %.
 const CONDITIONS: [Condition; 15] = [
     condition(Noise::Normal, Drift::Still, Shift::None),
     condition(Noise::Normal, Drift::Still, Shift::Normal(0.005)),

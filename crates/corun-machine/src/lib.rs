@@ -23,6 +23,7 @@ mod memory_policy;
 mod out_of_memory;
 mod overview;
 pub mod probe;
+mod processor_state;
 mod reading;
 pub mod sharing;
 mod signature;
@@ -46,5 +47,6 @@ pub use machine::{
 pub use memory_policy::MemoryPolicy;
 pub use out_of_memory::{count_memory_deaths, memory_death};
 pub use overview::overview;
+pub use processor_state::ProcessorState;
 pub use signature::Signature;
 pub use smt::{Smt, SmtControl};

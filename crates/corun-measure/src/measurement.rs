@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
-use corun_machine::{Machine, RootFiles};
+use corun_machine::{Machine, ProcessorState, RootFiles};
 use corun_record::{
     Actionable, Arm, Caveat, Design, Document, Estimate, Exit, MachineSummary, Metric, Placement,
     Run, Sample, Workload,
@@ -265,6 +265,7 @@ impl<'a> Measurement<'a> {
 pub fn machine_summary(machine: &Machine) -> MachineSummary {
     let online = machine.logical_cpus.iter().filter(|cpu| cpu.online);
     let cores = usable_cores(machine);
+    let (frequency, state) = settings(machine);
     MachineSummary {
         cpu_model: machine.cpu_model.clone(),
         hypervisor: machine.hypervisor.clone(),
@@ -277,15 +278,21 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
         smt_width: cores.iter().map(|core| core.online_siblings.len() as u32).max().unwrap_or(1),
         smt_control: machine.smt.control.as_ref().map(ToString::to_string),
         smt_active: machine.smt.active,
-        governors: governors(machine),
+        governors: frequency.governors.into_iter().collect(),
+        frequency_drivers: frequency.drivers.into_iter().collect(),
+        turbo: frequency.turbo,
+        microcode: state.microcode,
+        vulnerabilities: state.vulnerabilities,
     }
 }
 
-fn governors(machine: &Machine) -> Vec<String> {
+/// What the running kernel reports of clocks, microcode and mitigations.
+fn settings(machine: &Machine) -> (FrequencyControl, ProcessorState) {
     RootFiles::open(Path::new("/")).map_or_else(
-        |_| Vec::new(),
+        |_| Default::default(),
         |mut files| {
-            FrequencyControl::read(&mut files, &machine.allowed()).governors.into_iter().collect()
+            let frequency = FrequencyControl::read(&mut files, &machine.allowed());
+            (frequency, ProcessorState::read(&mut files))
         },
     )
 }

@@ -26,6 +26,7 @@ mod prediction;
 mod progress;
 mod record;
 mod run;
+mod run_comparison;
 mod sample;
 mod schedule;
 mod scheduling;
@@ -36,6 +37,7 @@ mod study_catalogue;
 mod thread_sweep;
 mod trace_info;
 mod tree;
+mod trend;
 mod upgrade;
 mod workload;
 mod yields;
@@ -82,6 +84,10 @@ pub use run::{
     Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run,
     ServiceLoad, Verdict, Workload, common_caveats,
 };
+pub use run_comparison::{
+    ChangeAnswer, ComparedObservation, ComparedRun, ComparisonGate, NotCompared, Pairing,
+    RunComparison, RunDifference, Sense,
+};
 pub use sample::{
     ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,
 };
@@ -112,6 +118,7 @@ pub use trace_info::{
     UsedTracer,
 };
 pub use tree::Tree;
+pub use trend::{Trend, TrendChange, TrendPoint, TrendRun, TrendSeries};
 pub use workload::{
     DefaultMode, DefaultPlacement, LineSharing, ParameterChoice, ParameterDomain, RowFigure,
     SuiteRow, WorkloadDescription, WorkloadList, WorkloadParameter, WorkloadTally,

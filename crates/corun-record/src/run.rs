@@ -217,6 +217,18 @@ pub struct MachineSummary {
     pub smt_active: Option<bool>,
     /// Frequency governors in use.
     pub governors: Vec<String>,
+    /// The drivers that set the clock, for instance `intel_pstate`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frequency_drivers: Vec<String>,
+    /// Whether clocks above the nominal one are enabled; absent where the kernel does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turbo: Option<bool>,
+    /// The revision of the microcode; absent where the kernel does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+    /// What the kernel says of each vulnerability of the processor; empty where it says nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub vulnerabilities: BTreeMap<String, String>,
 }
 
 /// How the experiment was laid out.

@@ -8,6 +8,7 @@ mod audit;
 mod bars;
 mod bench;
 mod calibration;
+mod compare;
 mod csv;
 mod destination;
 mod figures;
@@ -32,6 +33,9 @@ pub use bench::{
 };
 pub use calibration::{
     block_timings_to_csv, block_timings_to_terminal, calibration_to_terminal, forms_to_terminal,
+};
+pub use compare::{
+    comparison_in_brief, comparison_to_markdown, comparison_to_terminal, trend_to_terminal,
 };
 pub use corun_stats::percent;
 pub use csv::{bench_to_csv, to_csv};

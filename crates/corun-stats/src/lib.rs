@@ -21,7 +21,9 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod best_of_several;
+mod between_runs;
 mod bootstrap;
+mod change_points;
 mod estimate;
 mod foreign_load;
 mod interim_analyses;
@@ -32,7 +34,9 @@ mod sizing;
 mod unusual;
 mod verdict;
 
+pub use between_runs::{BetweenRuns, FLOOR_DEVIATION, RunValue, level_of_each, unpaired};
 pub use bootstrap::{BOOTSTRAP_FROM_BLOCKS, bootstrap_t};
+pub use change_points::{CHANGE_POINTS_FROM_VALUES, ChangePoint, change_points};
 pub use estimate::{Estimate, Interval, paired, student_t};
 pub use foreign_load::{ForeignLoad, WAITED, steady};
 pub use interim_analyses::{AnalysisPlan, InterimAnalysis};

@@ -24,7 +24,15 @@ pub(crate) fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
     let summary = machine_summary(machine);
     match root == Path::new("/") {
         true => summary,
-        false => MachineSummary { kernel: None, governors: Vec::new(), ..summary },
+        false => MachineSummary {
+            kernel: None,
+            governors: Vec::new(),
+            frequency_drivers: Vec::new(),
+            turbo: None,
+            microcode: None,
+            vulnerabilities: Default::default(),
+            ..summary
+        },
     }
 }
 

@@ -13,7 +13,6 @@ use crate::problem::Problem;
 ///
 /// # Errors
 /// If there is no such document, or it cannot be read.
-#[expect(dead_code, reason = "for the commands on runs that follow")]
 pub(crate) fn text(name: &str) -> Result<String, Problem> {
     corun_files::text(Path::new(name), InputKind::DOCUMENT).map_err(|error| {
         Problem::usage(

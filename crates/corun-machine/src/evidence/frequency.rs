@@ -9,6 +9,8 @@ use crate::{CpuSet, SystemFiles};
 pub struct FrequencyControl {
     /// The distinct governors of the CPUs asked for; none where the kernel has no say.
     pub governors: BTreeSet<String>,
+    /// The distinct drivers that set their clock.
+    pub drivers: BTreeSet<String>,
     /// Whether clocks above the nominal one are enabled; `None` where the kernel does not report it.
     pub turbo: Option<bool>,
 }
@@ -16,17 +18,22 @@ pub struct FrequencyControl {
 impl FrequencyControl {
     /// Reads the settings that hold for `cpus`.
     pub fn read(files: &mut impl SystemFiles, cpus: &CpuSet) -> Self {
-        let mut governors = BTreeSet::new();
-        for cpu in cpus.iter() {
-            let file = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
-            if let Ok(governor) = files.read(&file) {
-                governors.insert(governor.to_owned());
+        let mut distinct = |file: &str| {
+            let mut found = BTreeSet::new();
+            for cpu in cpus.iter() {
+                let file = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}");
+                if let Ok(text) = files.read(&file) {
+                    found.insert(text.to_owned());
+                }
             }
-        }
+            found
+        };
+        let governors = distinct("scaling_governor");
+        let drivers = distinct("scaling_driver");
         let turbo = switch(files, "sys/devices/system/cpu/cpufreq/boost").or_else(|| {
             switch(files, "sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| !off)
         });
-        Self { governors, turbo }
+        Self { governors, drivers, turbo }
     }
 }
 

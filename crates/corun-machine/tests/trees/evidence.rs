@@ -3,7 +3,7 @@
 use corun_machine::evidence::{
     CpuPressure, CpuTimes, FrequencyControl, PackageEnergy, run_times_ns,
 };
-use corun_machine::{CpuSet, RootFiles};
+use corun_machine::{CpuSet, ProcessorState, RootFiles};
 
 use crate::builder::Tree;
 
@@ -48,6 +48,7 @@ fn a_machine_that_shows_nothing_gives_nothing() {
     assert_eq!(run_times_ns(files), None);
     assert_eq!(CpuPressure::read(files), None);
     assert_eq!(FrequencyControl::read(files, &CpuSet::from([0])), FrequencyControl::default());
+    assert_eq!(ProcessorState::read(files), ProcessorState::default());
     let energy = PackageEnergy::find(files);
     let reading = energy.read(files);
     assert_eq!(energy.joules(&reading, &reading), None);
@@ -61,12 +62,30 @@ fn governors_and_both_switches_of_turbo_are_read() {
         .file(&governor(0), "powersave")
         .file(&governor(1), "performance")
         .file(&governor(2), "ondemand")
+        .file("sys/devices/system/cpu/cpu1/cpufreq/scaling_driver", "intel_pstate")
         .file(no_turbo, 1);
     let control = FrequencyControl::read(&mut files(&tree), &CpuSet::from([0, 1]));
     assert_eq!(control.governors.iter().collect::<Vec<_>>(), ["performance", "powersave"]);
+    assert_eq!(control.drivers.iter().collect::<Vec<_>>(), ["intel_pstate"]);
     assert_eq!(control.turbo, Some(false));
     let tree = tree.file("sys/devices/system/cpu/cpufreq/boost", 1);
     assert_eq!(FrequencyControl::read(&mut files(&tree), &CpuSet::new()).turbo, Some(true));
+}
+
+#[test]
+fn microcode_and_mitigations_are_as_the_kernel_writes_them() {
+    let tree = Tree::empty()
+        .raw(
+            "proc/cpuinfo",
+            b"processor\t: 0\nmicrocode\t: 0xa201016\n\nprocessor\t: 1\nmicrocode\t: 0x1\n",
+        )
+        .file("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected")
+        .file("sys/devices/system/cpu/vulnerabilities/mds", "Vulnerable; SMT vulnerable");
+    let state = ProcessorState::read(&mut files(&tree));
+    assert_eq!(state.microcode.as_deref(), Some("0xa201016"));
+    let known: Vec<(&str, &str)> =
+        state.vulnerabilities.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    assert_eq!(known, [("mds", "Vulnerable; SMT vulnerable"), ("meltdown", "Not affected")]);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn audit() -> Audit {
             smt_width: 2,
             smt_control: Some("on".to_owned()),
             smt_active: Some(true),
-            governors: Vec::new(),
+            ..MachineSummary::default()
         },
         pinned_to: None,
         evidence_source: EvidenceSource::Accounts,

@@ -4,12 +4,14 @@ mod audit;
 mod audit_load;
 mod bench;
 mod calibrate;
+mod compare;
 mod completions;
 mod doctor;
 mod kernel_worker;
 mod man;
 mod measure;
 mod models;
+mod named_runs;
 mod predict;
 mod program;
 mod schedule;
@@ -22,6 +24,7 @@ mod threads;
 mod topo;
 mod trace;
 mod traced;
+mod trend;
 mod work;
 
 use std::process::ExitCode;
@@ -38,6 +41,10 @@ pub(crate) enum Command {
     Threads(Box<threads::Arguments>),
     /// Measure what each placement does to a program, with intervals and a verdict
     Measure(Box<measure::Arguments>),
+    /// Compare runs: better, worse or unchanged, beyond what equal runs differ by
+    Compare(compare::Arguments),
+    /// Show a workload's figures over its runs, with the places where their level changed
+    Trend(trend::Arguments),
     /// List, describe and run the built-in workloads, and measure the memory hierarchy
     Bench(bench::Arguments),
     /// List, describe and rerun published experiments, and check their conclusions
@@ -86,6 +93,8 @@ impl Command {
         if !matches!(
             self,
             Self::Smt(_)
+                | Self::Compare(_)
+                | Self::Trend(_)
                 | Self::Completions(_)
                 | Self::Man(_)
                 | Self::AuditLoad
@@ -97,6 +106,8 @@ impl Command {
         match self {
             Self::Threads(arguments) => threads::run(&arguments),
             Self::Measure(arguments) => measure::run(&arguments),
+            Self::Compare(arguments) => compare::run(&arguments),
+            Self::Trend(arguments) => trend::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::Study(arguments) => study::run(&arguments),
             Self::Models(arguments) => models::run(&arguments),

@@ -68,6 +68,31 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
+    (
+        "compare",
+        &[
+            example("Whether a change made a program faster", "corun compare old.json new.json"),
+            example(
+                "With earlier runs, so that noise raises no alarm",
+                "corun compare old.json new.json --history runs/*.json",
+            ),
+            example(
+                "For continuous integration, with a summary for the pull request",
+                "corun compare old.json new.json --fail-on worse:2% --markdown s.md",
+            ),
+            example("Two arms of one run", "corun compare run.json#spread run.json#full"),
+        ],
+    ),
+    (
+        "trend",
+        &[
+            example("When a program became slower", "corun trend runs/*.json"),
+            example(
+                "One workload of several, one metric",
+                "corun trend --workload fib --metric throughput runs/*.json",
+            ),
+        ],
+    ),
     ("bench", &[example("The built-in workloads", "corun bench list")]),
     (
         "bench list",

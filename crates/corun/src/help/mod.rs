@@ -40,6 +40,9 @@ pub(crate) fn exit_codes(path: &str) -> Vec<(String, &'static str)> {
     if path == "smt run" {
         codes.push(("other".to_owned(), "The exit status of the command."));
     }
+    if path == "compare" {
+        codes.push(("1".to_owned(), "Or what --fail-on names is so."));
+    }
     codes
 }
 

@@ -6,6 +6,7 @@ mod audit;
 mod bench;
 mod calibrate;
 mod common;
+mod compare;
 mod counted_runs;
 mod disturbed;
 mod doctor;

@@ -1,0 +1,63 @@
+//! What makes a comparison fail in continuous integration.
+//!
+//! A row fails if its whole interval is worse by more than the limit, so that noise alone fails as seldom as the
+//! confidence says.
+
+use corun_record::{ComparedObservation, ComparisonGate, Sense};
+
+/// What `--fail-on` asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FailOn {
+    /// Worse by more than this fraction.
+    WorseBy(f64),
+    /// Neither shown to be worse nor shown not to be.
+    Inconclusive,
+}
+
+/// The outcome of these conditions; `None` if there are none.
+pub fn gate(conditions: &[FailOn], rows: &[ComparedObservation]) -> Option<ComparisonGate> {
+    if conditions.is_empty() {
+        return None;
+    }
+    let limits = conditions.iter().filter_map(|condition| match condition {
+        FailOn::WorseBy(limit) => Some(*limit),
+        FailOn::Inconclusive => None,
+    });
+    let worse_by = limits.reduce(f64::min);
+    let limit = worse_by.unwrap_or(0.0).ln_1p();
+    let counted =
+        || (0..).zip(rows).filter(|(_, row)| !row.restates && row.sense != Sense::Neither);
+    let of = |standing: Standing| -> Vec<u32> {
+        counted().filter(|(_, row)| standing_of(row, limit) == standing).map(|it| it.0).collect()
+    };
+    let (worse, undecided) = (of(Standing::Worse), of(Standing::Undecided));
+    let inconclusive_fails = conditions.contains(&FailOn::Inconclusive);
+    let fails =
+        (worse_by.is_some() && !worse.is_empty()) || (inconclusive_fails && !undecided.is_empty());
+    Some(ComparisonGate { worse_by, inconclusive_fails, worse, undecided, passes: !fails })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Worse,
+    Undecided,
+    Passes,
+}
+
+/// Whether a row is shown to be worse by more than a limit, on the log scale.
+fn standing_of(row: &ComparedObservation, limit: f64) -> Standing {
+    let (low, high) = (row.ratio.low.ln(), row.ratio.high.ln());
+    let [least, most] = match row.sense {
+        Sense::LowerIsBetter => [low, high],
+        Sense::HigherIsBetter | Sense::Neither => [-high, -low],
+    };
+    let floor = row.noise_floor.unwrap_or(0.0).ln_1p();
+    let is_claimed = row.ratio.value.ln().abs() > floor;
+    if least > limit && is_claimed {
+        Standing::Worse
+    } else if most <= limit {
+        Standing::Passes
+    } else {
+        Standing::Undecided
+    }
+}

@@ -1,0 +1,19 @@
+//! Runs compared with each other and over time, from their documents alone.
+//!
+//! A document becomes [`Subject`]s, one for each workload that was run; [`compare`] sets those of several documents
+//! side by side, and [`trend`] puts those of one workload in the order of time.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod facts;
+mod gate;
+mod metrics;
+mod pairs;
+mod rows;
+mod sentences;
+mod subject;
+mod trend;
+
+pub use gate::{FailOn, gate};
+pub use rows::{ComparisonRequest, Named, compare};
+pub use subject::{Subject, SubjectError, subjects};
+pub use trend::{TrendError, TrendRequest, trend};

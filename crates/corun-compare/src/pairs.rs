@@ -1,0 +1,57 @@
+//! Arms of one run, compared block by block: what drifts over the run cancels.
+
+use std::collections::BTreeMap;
+
+use corun_record::{Metric, Observation, Sample};
+use corun_stats::{Estimate, ForeignLoad, steady};
+
+use crate::subject::Subject;
+
+/// What an arm and its A/A twin did in each block: the mean of a quantity's logarithm.
+type Blocks = BTreeMap<u32, f64>;
+
+/// The mean log ratio of an arm to another one of the same run, `None` where the samples do not hold the quantity.
+pub(crate) fn paired(
+    run: &Subject,
+    base: &Observation,
+    other: &Observation,
+    level: f64,
+) -> Option<Estimate> {
+    let quantity = |sample: &Sample| quantity(sample, other).map(f64::ln);
+    let waits = |sample: &Sample| sample.evidence.cpu_wait;
+    let [before, after] = [base, other].map(|seen| blocks(run, &seen.arm, &quantity));
+    let [waits_before, waits_after] = [base, other].map(|seen| blocks(run, &seen.arm, &waits));
+    let common: Vec<u32> =
+        before.keys().copied().filter(|block| after.contains_key(block)).collect();
+    let logs: Vec<f64> = common.iter().map(|block| after[block] - before[block]).collect();
+    let wait = |of: &Blocks, block: &u32| of.get(block).copied();
+    let pairs = common.iter().map(|it| [wait(&waits_after, it), wait(&waits_before, it)]);
+    let load = ForeignLoad::new(pairs.collect());
+    Some(steady(&logs, level, load.is_seen())?.allowing(load.allowance()))
+}
+
+/// The quantity of a metric that is of one arm alone.
+fn quantity(sample: &Sample, seen: &Observation) -> Option<f64> {
+    match seen.metric {
+        _ if seen.against.is_some() => None,
+        Metric::Makespan => Some(sample.makespan_s),
+        Metric::Throughput => Some(sample.throughput),
+        Metric::EnergyPerOperation => sample.joules_per_operation(),
+        Metric::Rate => sample.rates.get(seen.of.as_ref()?).copied(),
+        _ => None,
+    }
+}
+
+fn blocks(run: &Subject, arm: &str, value: &dyn Fn(&Sample) -> Option<f64>) -> Blocks {
+    let is_twin =
+        |id: &str| run.arms.iter().any(|it| it.id == id && it.twin_of.as_deref() == Some(arm));
+    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for sample in run.samples.iter().filter(|it| it.arm == arm || is_twin(&it.arm)) {
+        if let Some(value) = value(sample) {
+            let (sum, count) = sums.entry(sample.block).or_default();
+            *sum += value;
+            *count += 1.0;
+        }
+    }
+    sums.into_iter().map(|(block, (sum, count))| (block, sum / count)).collect()
+}

@@ -1,0 +1,385 @@
+//! Subjects set side by side: which observations have a counterpart, and what the pair of them shows.
+
+use corun_record::{
+    Caveat, ChangeAnswer, ComparedObservation, ComparedRun, Estimate, Metric, NotCompared,
+    Observation, Pairing, RunComparison, Source,
+};
+use corun_stats::{
+    BetweenRuns, Bounds, RunValue, Unsettled, Verdict, judge, level_of_each, unpaired,
+};
+
+use crate::facts::{Facts, differences};
+use crate::metrics::{is_compared, is_of_all_work, name, sense};
+use crate::pairs::paired;
+use crate::sentences;
+use crate::subject::Subject;
+
+/// A document by its name, and the arm that was asked for if one was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// The name by which it was given.
+    pub name: String,
+    /// The arm to compare; all where none is named.
+    pub arm: Option<String>,
+    /// What the document holds.
+    pub subjects: Vec<Subject>,
+}
+
+/// What is asked of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonRequest {
+    /// The confidence with which all intervals hold together.
+    pub confidence: f64,
+    /// The practical bound, as a fraction.
+    pub practical: f64,
+    /// The metrics to compare; all where none is named.
+    pub metrics: Vec<Metric>,
+}
+
+/// The comparison of runs with the first of them, and what limits trust in it. `history` holds earlier runs of the same
+/// things.
+pub fn compare(
+    runs: &[Named],
+    history: &[Subject],
+    request: &ComparisonRequest,
+) -> (RunComparison, Vec<Caveat>) {
+    let mut comparison = RunComparison {
+        runs: runs.iter().map(listed).collect(),
+        differences: all_differences(runs),
+        confidence: request.confidence,
+        practical: request.practical,
+        comparisons: 0,
+        observations: Vec::new(),
+        not_compared: Vec::new(),
+        gate: None,
+    };
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    if let Some((base, others)) = runs.split_first() {
+        for (index, other) in (1..).zip(others) {
+            let found = Matching { run: index, base, other, request };
+            found.pairs(&mut pairs, &mut comparison.not_compared);
+        }
+    }
+    let between = |pair: &Pair<'_>| pair.between(history);
+    let restates = restatements(&pairs, &between);
+    let own = restates.iter().filter(|is_restated| !**is_restated).count();
+    comparison.comparisons = u32::try_from(own).unwrap_or(u32::MAX);
+    let level = level_of_each(request.confidence, own);
+    for (pair, restates) in pairs.iter().zip(restates) {
+        match pair.row(&between(pair), level, request.practical, restates) {
+            Some(row) => comparison.observations.push(row),
+            None => comparison.not_compared.push(pair.refused(
+                "a value or its interval is zero, negative or infinite, so that there is no ratio",
+            )),
+        }
+    }
+    let caveats = sentences::caveats(&comparison);
+    (comparison, caveats)
+}
+
+fn listed(run: &Named) -> ComparedRun {
+    let name = match &run.arm {
+        Some(arm) => format!("{}#{arm}", run.name),
+        None => run.name.clone(),
+    };
+    ComparedRun {
+        name,
+        started: run.subjects.first().map(|it| it.started.clone()).unwrap_or_default(),
+        workloads: run.subjects.iter().map(|it| it.label.clone()).collect(),
+    }
+}
+
+/// The differences between the first subjects of the documents, which share their machine with the others.
+fn all_differences(runs: &[Named]) -> Vec<corun_record::RunDifference> {
+    let facts: Vec<&Facts> =
+        runs.iter().filter_map(|run| Some(&run.subjects.first()?.facts)).collect();
+    let mut found = differences(&facts);
+    // Which workloads of a bench are compared is said where they are.
+    if runs.iter().any(|run| run.subjects.len() > 1) {
+        found.retain(|difference| difference.what != "command");
+    }
+    found
+}
+
+/// Which rows say the same as one above: the same distance from 1, as exactly known.
+fn restatements(pairs: &[Pair<'_>], between: &dyn Fn(&Pair<'_>) -> BetweenRuns) -> Vec<bool> {
+    let sizes: Vec<Option<(f64, f64)>> = pairs
+        .iter()
+        .map(|pair| {
+            let estimate = pair.estimate(&between(pair), 0.95)?;
+            Some((estimate.log.abs(), estimate.half_width()))
+        })
+        .collect();
+    let equals = |one: f64, other: f64| (one - other).abs() <= 1e-9;
+    let says_the_same = |row: usize, earlier: usize| match (sizes[row], sizes[earlier]) {
+        (Some(one), Some(other)) => {
+            pairs[row].run == pairs[earlier].run
+                && pairs[row].base.label == pairs[earlier].base.label
+                && pairs[row].after.arm == pairs[earlier].after.arm
+                && equals(one.0, other.0)
+                && equals(one.1, other.1)
+        }
+        // What gives no estimate is no comparison.
+        (None, _) => true,
+        (_, None) => false,
+    };
+    (0..pairs.len())
+        .map(|row| sizes[row].is_none() || (0..row).any(|earlier| says_the_same(row, earlier)))
+        .collect()
+}
+
+/// A document beside the base.
+struct Matching<'a> {
+    run: u32,
+    base: &'a Named,
+    other: &'a Named,
+    request: &'a ComparisonRequest,
+}
+
+impl<'a> Matching<'a> {
+    fn pairs(&self, pairs: &mut Vec<Pair<'a>>, refused: &mut Vec<NotCompared>) {
+        let single = self.base.subjects.len() == 1 && self.other.subjects.len() == 1;
+        for base in &self.base.subjects {
+            let is_it = |other: &&Subject| single || other.label == base.label;
+            match self.other.subjects.iter().find(is_it) {
+                Some(other) => self.of_subjects((base, other), single, pairs, refused),
+                None => refused.push(NotCompared {
+                    run: self.run,
+                    what: base.label.clone(),
+                    reason: "the run has no such workload".to_owned(),
+                }),
+            }
+        }
+    }
+
+    fn of_subjects(
+        &self,
+        (base, other): (&'a Subject, &'a Subject),
+        single: bool,
+        pairs: &mut Vec<Pair<'a>>,
+        refused: &mut Vec<NotCompared>,
+    ) {
+        // An arm that is named for one run only is meant of both.
+        let arms = [&self.base.arm, &self.other.arm];
+        let [base_arm, other_arm] =
+            [arms[0].as_ref().or(arms[1].as_ref()), arms[1].as_ref().or(arms[0].as_ref())];
+        let is_wanted = |seen: &&Observation| {
+            is_compared(seen.metric)
+                && (self.request.metrics.is_empty() || self.request.metrics.contains(&seen.metric))
+                && base_arm.is_none_or(|arm| seen.arm == *arm)
+                && (base_arm == other_arm || seen.against.is_none())
+        };
+        for before in base.observations.iter().filter(is_wanted) {
+            let arm = other_arm.unwrap_or(&before.arm);
+            let is_it = |after: &&Observation| {
+                (after.metric, &after.arm, &after.against, &after.of)
+                    == (before.metric, arm, &before.against, &before.of)
+            };
+            let after = other.observations.iter().find(is_it);
+            let pair = |after| Pair { run: self.run, single, base, other, before, after };
+            match after {
+                None => refused.push(pair(before).refused("the other run has no such observation")),
+                Some(after) => {
+                    let pair = pair(after);
+                    match pair.why_not() {
+                        None => pairs.push(pair),
+                        Some(reason) => refused.push(pair.refused(&reason)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// An observation of the base and its counterpart.
+struct Pair<'a> {
+    run: u32,
+    /// Whether both documents hold one workload.
+    single: bool,
+    base: &'a Subject,
+    other: &'a Subject,
+    before: &'a Observation,
+    after: &'a Observation,
+}
+
+impl Pair<'_> {
+    fn why_not(&self) -> Option<String> {
+        let (before, after) = (self.before, self.after);
+        if before.source != after.source {
+            let word = |source| match source {
+                Source::Measured => "measured",
+                Source::Predicted => "predicted",
+                Source::Published => "published",
+            };
+            return Some(format!(
+                "one is {}, the other {}",
+                word(before.source),
+                word(after.source)
+            ));
+        }
+        if before.unit != after.unit {
+            return Some(format!("one is in {}, the other in {}", before.unit, after.unit));
+        }
+        if is_of_all_work(before.metric) && self.base.operations != self.other.operations {
+            return Some(
+                "the runs did not do the same amount of work; their throughputs are compared"
+                    .to_owned(),
+            );
+        }
+        let layout = |of: &Subject, arm: &str| of.layout().get(arm).copied();
+        let [one, other] = [layout(self.base, &before.arm), layout(self.other, &after.arm)];
+        match (one, other) {
+            (Some(one), Some(other)) if one != other && before.arm == after.arm => Some(format!(
+                "{} is {} workers on {} cores in one run, and {} on {} in the other",
+                before.arm, one.0, one.1, other.0, other.1
+            )),
+            _ => None,
+        }
+    }
+
+    fn refused(&self, reason: &str) -> NotCompared {
+        let of = if self.single { String::new() } else { format!("{}: ", self.base.label) };
+        NotCompared {
+            run: self.run,
+            what: format!("{of}{} of {}", name(self.before), self.before.arm),
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn pairing(&self) -> Pairing {
+        let is_same_run = self.base.is_same_run(self.other);
+        match self.before.source {
+            Source::Measured if is_same_run && self.paired(0.95).is_some() => Pairing::Blocks,
+            Source::Measured if is_same_run => Pairing::WithinRun,
+            Source::Measured => Pairing::BetweenRuns,
+            Source::Predicted | Source::Published => Pairing::Simulated,
+        }
+    }
+
+    fn paired(&self, level: f64) -> Option<corun_stats::Estimate> {
+        paired(self.base, self.before, self.after, level)
+    }
+
+    /// What equal runs of this observation differ by: those whose facts are the base's, and those whose are the other's.
+    fn between(&self, history: &[Subject]) -> BetweenRuns {
+        if self.pairing() != Pairing::BetweenRuns {
+            return BetweenRuns::none();
+        }
+        let is_earlier =
+            |run: &&Subject| !run.is_same_run(self.base) && !run.is_same_run(self.other);
+        let (mut like_base, mut like_other) = (Vec::new(), Vec::new());
+        for run in history.iter().filter(is_earlier) {
+            if run.facts.agree_with(&self.base.facts) {
+                like_base.extend(value_in(run, self.base, self.before));
+            } else if run.facts.agree_with(&self.other.facts) {
+                like_other.extend(value_in(run, self.other, self.after));
+            }
+        }
+        BetweenRuns::of_history(&[like_base, like_other])
+    }
+
+    fn estimate(&self, between: &BetweenRuns, level: f64) -> Option<corun_stats::Estimate> {
+        match self.pairing() {
+            Pairing::Blocks => self.paired(level),
+            _ => unpaired(&value(self.before)?, &value(self.after)?, between, level),
+        }
+    }
+
+    fn row(
+        &self,
+        between: &BetweenRuns,
+        level: f64,
+        practical: f64,
+        restates: bool,
+    ) -> Option<ComparedObservation> {
+        let estimate = self.estimate(between, level)?;
+        let pairing = self.pairing();
+        let noise_floor = self.noise_floor();
+        let bounds = Bounds {
+            practical: practical.ln_1p(),
+            noise_floor: noise_floor.map_or(0.0, f64::ln_1p),
+        };
+        let verdict = judge(&estimate, bounds);
+        let sense = sense(self.after);
+        let [value, low, high] = estimate.ratio();
+        let ratio = Estimate { value, low, high, level, blocks: estimate.blocks };
+        let mut row = ComparedObservation {
+            run: self.run,
+            workload: (!self.single).then(|| self.base.label.clone()),
+            metric: self.after.metric,
+            arm: self.after.arm.clone(),
+            base_arm: (self.before.arm != self.after.arm).then(|| self.before.arm.clone()),
+            against: self.after.against.clone(),
+            of: self.after.of.clone(),
+            unit: self.after.unit.clone(),
+            base: self.before.estimate,
+            value: self.after.estimate,
+            ratio,
+            sense,
+            pairing,
+            earlier_runs: u32::try_from(between.runs).unwrap_or(u32::MAX),
+            run_deviation: (pairing == Pairing::BetweenRuns).then(|| between.deviation().exp_m1()),
+            noise_floor,
+            restates,
+            answer: answer(verdict, sense),
+            sentence: String::new(),
+        };
+        row.sentence = sentences::of_row(&row, unsettled(verdict), practical);
+        Some(row)
+    }
+
+    /// The largest effect that identical arms could feign in either run, over all arms that the metric is of.
+    fn noise_floor(&self) -> Option<f64> {
+        let floors = [(self.base, self.before), (self.other, self.after)].into_iter().flat_map(
+            |(run, seen)| {
+                let arms = [Some(&seen.arm), seen.against.as_ref()].into_iter().flatten();
+                arms.filter_map(|arm| {
+                    let is_floor =
+                        |it: &&Observation| it.metric == Metric::NoiseFloor && it.arm == *arm;
+                    run.observations.iter().find(is_floor).map(|it| it.estimate.value)
+                })
+                .collect::<Vec<_>>()
+            },
+        );
+        floors.filter(|floor| floor.is_finite()).reduce(f64::max)
+    }
+}
+
+/// An observation as a value with its run's own error.
+pub(crate) fn value(seen: &Observation) -> Option<RunValue> {
+    let Estimate { value, low, high, level, blocks } = seen.estimate;
+    RunValue::of_interval(value, [low, high], level, blocks)
+}
+
+/// The value of an observation in another run of the same thing.
+fn value_in(run: &Subject, like: &Subject, seen: &Observation) -> Option<RunValue> {
+    if is_of_all_work(seen.metric) && run.operations != like.operations {
+        return None;
+    }
+    let is_it = |it: &&Observation| {
+        (it.metric, &it.arm, &it.against, &it.of, &it.unit, it.source)
+            == (seen.metric, &seen.arm, &seen.against, &seen.of, &seen.unit, seen.source)
+    };
+    let is_laid_out_alike =
+        run.layout().get(seen.arm.as_str()) == like.layout().get(seen.arm.as_str());
+    run.observations.iter().find(is_it).filter(|_| is_laid_out_alike).and_then(value)
+}
+
+fn answer(verdict: Verdict, sense: corun_record::Sense) -> ChangeAnswer {
+    use corun_record::Sense::{HigherIsBetter, LowerIsBetter, Neither};
+    match (verdict, sense) {
+        (Verdict::Helps, HigherIsBetter) | (Verdict::Hurts, LowerIsBetter) => ChangeAnswer::Better,
+        (Verdict::Helps, LowerIsBetter) | (Verdict::Hurts, HigherIsBetter) => ChangeAnswer::Worse,
+        (Verdict::Helps, Neither) => ChangeAnswer::Higher,
+        (Verdict::Hurts, Neither) => ChangeAnswer::Lower,
+        (Verdict::NoPracticalEffect, _) => ChangeAnswer::NoChange,
+        (Verdict::Inconclusive(_), _) => ChangeAnswer::Inconclusive,
+    }
+}
+
+fn unsettled(verdict: Verdict) -> Option<Unsettled> {
+    match verdict {
+        Verdict::Inconclusive(reason) => Some(reason),
+        Verdict::Helps | Verdict::Hurts | Verdict::NoPracticalEffect => None,
+    }
+}

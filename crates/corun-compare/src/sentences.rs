@@ -1,0 +1,87 @@
+//! What a comparison of runs shows, in sentences.
+
+use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison};
+use corun_stats::{FLOOR_DEVIATION, Unsettled, percent};
+
+/// Earlier runs from which on the history weighs more than the floor in most cases.
+const ENOUGH_RUNS: u32 = 10;
+
+/// The answer of a row as a sentence.
+pub(crate) fn of_row(
+    row: &ComparedObservation,
+    unsettled: Option<Unsettled>,
+    practical: f64,
+) -> String {
+    let what = subject(row);
+    let interval = format!("interval {:.3} to {:.3}", row.ratio.low, row.ratio.high);
+    let figure = format!("{:.3} times that of the base ({interval})", row.ratio.value);
+    let bound = percent(practical);
+    match row.answer {
+        ChangeAnswer::NoChange => format!("{what}: no change beyond {bound}: {figure}."),
+        ChangeAnswer::Inconclusive => {
+            format!("{what}: inconclusive: {figure}, {}.", why(row, unsettled, &bound))
+        }
+        answer => format!("{what}: {}: {figure}.", answer.name()),
+    }
+}
+
+/// What a row is of: `throughput of spread`, `fib n=30: SMT yield of full`.
+fn subject(row: &ComparedObservation) -> String {
+    let workload = row.workload.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
+    let of = row.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
+    let arms = match &row.base_arm {
+        Some(base) => format!("{} beside {base}", row.arm),
+        None => row.arm.clone(),
+    };
+    format!("{workload}{}{of} of {arms}", row.metric.name())
+}
+
+fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> String {
+    match unsettled {
+        Some(Unsettled::WithinPracticalBound) => {
+            format!("a change, but perhaps no larger than the practical bound of {bound}")
+        }
+        Some(Unsettled::WithinNoiseFloor) => format!(
+            "a change that identical arms could feign in one of the runs (noise floor {})",
+            percent(row.noise_floor.unwrap_or_default())
+        ),
+        Some(Unsettled::TooFewBlocks) => "an interval over orders of magnitude".to_owned(),
+        _ => format!("which holds \"no change\" and does not lie within ± {bound}"),
+    }
+}
+
+/// What limits trust in a comparison.
+pub(crate) fn caveats(comparison: &RunComparison) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let apart: Vec<&ComparedObservation> =
+        comparison.observations.iter().filter(|row| row.pairing == Pairing::BetweenRuns).collect();
+    let fewest = apart.iter().map(|row| row.earlier_runs).min();
+    let floor = percent(FLOOR_DEVIATION);
+    match fewest {
+        Some(0) => caveats.push(Caveat::new(
+            "no-history",
+            format!(
+                "How much equal runs differ on this machine is not known: no two earlier runs of the same thing were \
+                 given. Within one run samples share its memory layout and clock, so two single runs are compared as if \
+                 equal ones differed by {floor} (standard deviation). Give earlier runs with --history."
+            ),
+        )),
+        Some(runs) if runs < ENOUGH_RUNS => caveats.push(Caveat::new(
+            "short-history",
+            format!(
+                "How much equal runs differ rests on {runs} earlier runs, drawn towards a cautious {floor} (standard \
+                 deviation); more of them narrow the intervals of a quiet machine."
+            ),
+        )),
+        _ => {}
+    }
+    if !apart.is_empty() && !comparison.differences.is_empty() {
+        let names: Vec<&str> =
+            comparison.differences.iter().map(|difference| difference.what.as_str()).collect();
+        caveats.push(Caveat::new(
+            "differences",
+            format!("A change may be due to what else differs: {}.", names.join(", ")),
+        ));
+    }
+    caveats
+}

@@ -1,0 +1,193 @@
+//! What can be compared: a workload that was run or simulated, with its observations, read from a document.
+//!
+//! Documents of several runs (benches, studies) hold several subjects.
+
+use std::collections::BTreeMap;
+
+use corun_record::{
+    Actionable, Arm, Bench, Document, Exit, MachineSummary, Observation, Prediction,
+    PredictionTable, ReadError, Record, Run, Sample, StudyResult, ThreadSweep, excerpt,
+};
+use serde::Deserialize;
+
+use crate::facts::{self, Facts};
+
+/// A workload of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    /// What was run, on one line.
+    pub(crate) label: String,
+    /// The name of a built-in workload, or the command's file name.
+    pub(crate) name: String,
+    /// Start, UTC, RFC 3339.
+    pub(crate) started: String,
+    /// The seed of its random orders.
+    pub(crate) seed: u64,
+    /// What it was made with.
+    pub(crate) facts: Facts,
+    /// Operations of a worker in a run, where a time depends on them.
+    pub(crate) operations: Option<f64>,
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) observations: Vec<Observation>,
+    pub(crate) samples: Vec<Sample>,
+}
+
+/// Why a text has nothing to compare.
+#[derive(Debug, thiserror::Error)]
+pub enum SubjectError {
+    /// Not a document that can be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A document of another kind.
+    #[error(
+        "expected a document with observations (of corun measure, threads, bench, study run or \
+         predict), found format \"{0}\""
+    )]
+    Format(String),
+    /// Nothing was measured to its end.
+    #[error("expected observations, found a document without any")]
+    Empty,
+}
+
+impl Actionable for SubjectError {
+    fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::Read(error) => error.next_step(),
+            Self::Format(_) => {
+                "Name what corun measure, threads, bench, study run or predict wrote with --json."
+                    .to_owned()
+            }
+            Self::Empty => "Repeat the run with more time, so that it has two blocks.".to_owned(),
+        }
+    }
+}
+
+/// The subjects of a document.
+///
+/// # Errors
+/// If the text is no document of a kind that has observations, or has none.
+pub fn subjects(text: &str) -> Result<Vec<Subject>, SubjectError> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: String,
+    }
+    // A text without a format is not more of one kind than of another.
+    let format = serde_json::from_str::<Head>(text).map(|head| head.format);
+    let format = format.unwrap_or_else(|_| Run::FORMAT.to_owned());
+    let found = if format == Run::FORMAT {
+        vec![Subject::from(Run::from_json(text)?)]
+    } else if format == Bench::FORMAT {
+        Bench::from_json(text)?.runs.into_iter().map(Subject::from).collect()
+    } else if format == StudyResult::FORMAT {
+        StudyResult::from_json(text)?.runs.into_iter().map(Subject::from).collect()
+    } else if format == Record::<ThreadSweep>::FORMAT {
+        vec![Subject::from(Record::<ThreadSweep>::from_json(text)?)]
+    } else if format == Prediction::FORMAT {
+        vec![Subject::from(Prediction::from_json(text)?)]
+    } else if format == PredictionTable::FORMAT {
+        PredictionTable::from_json(text)?.predictions.into_iter().map(Subject::from).collect()
+    } else {
+        return Err(SubjectError::Format(excerpt(&format)));
+    };
+    match found.iter().all(|subject| subject.observations.is_empty()) {
+        true => Err(SubjectError::Empty),
+        false => Ok(found),
+    }
+}
+
+impl From<Run> for Subject {
+    fn from(run: Run) -> Self {
+        let mut facts = Facts::default();
+        facts.of_workload(&run.workload);
+        facts.of_machine(&run.machine);
+        facts.add("corun", Some(run.corun_version));
+        Self {
+            label: facts::label(&run.workload),
+            name: run.workload.name,
+            started: run.started,
+            seed: run.design.seed,
+            facts,
+            operations: Some(run.workload.operations),
+            arms: run.arms,
+            observations: run.observations,
+            samples: run.samples,
+        }
+    }
+}
+
+impl From<Record<ThreadSweep>> for Subject {
+    fn from(record: Record<ThreadSweep>) -> Self {
+        let sweep = record.body;
+        let mut facts = Facts::default();
+        facts.of_workload(&sweep.workload);
+        facts.of_machine(&record.machine.unwrap_or_default());
+        facts.add("corun", Some(record.corun_version));
+        Self {
+            label: facts::label(&sweep.workload),
+            name: sweep.workload.name,
+            started: record.started,
+            seed: sweep.design.seed,
+            facts,
+            operations: Some(sweep.workload.operations),
+            arms: sweep.candidates.into_iter().map(|candidate| candidate.arm).collect(),
+            observations: sweep.observations,
+            samples: sweep.samples,
+        }
+    }
+}
+
+impl From<Prediction> for Subject {
+    fn from(prediction: Prediction) -> Self {
+        let mut facts = Facts::default();
+        let label = shell_words::join(&prediction.command);
+        facts.add("command", Some(label.clone()));
+        facts.add("core model", Some(prediction.core.model));
+        for field in &prediction.core.memory {
+            let (name, value) = field.setting();
+            facts.add(&name, Some(value));
+        }
+        facts.of_machine(&MachineSummary { ..prediction.machine });
+        facts.add("corun", Some(prediction.corun_version));
+        Self {
+            name: prediction.command.first().cloned().unwrap_or_default(),
+            label,
+            started: prediction.started,
+            seed: 0,
+            facts,
+            operations: None,
+            arms: Vec::new(),
+            observations: prediction.observations,
+            samples: Vec::new(),
+        }
+    }
+}
+
+impl Subject {
+    /// Whether both are the same run, perhaps of two copies of its document.
+    pub(crate) fn is_same_run(&self, other: &Self) -> bool {
+        (&self.started, self.seed, &self.label, self.samples.len())
+            == (&other.started, other.seed, &other.label, other.samples.len())
+            && self.observations == other.observations
+    }
+
+    /// The workers of each arm, which decide what its figures are of.
+    pub(crate) fn layout(&self) -> BTreeMap<&str, (u32, u32)> {
+        self.arms.iter().map(|arm| (arm.id.as_str(), (arm.workers, arm.cores))).collect()
+    }
+
+    /// The arms that it has observations of.
+    pub fn arms(&self) -> impl Iterator<Item = &str> {
+        let mut arms: Vec<&str> = self.observations.iter().map(|seen| seen.arm.as_str()).collect();
+        arms.dedup();
+        arms.into_iter()
+    }
+
+    /// Whether it has an arm of this name.
+    pub fn has_arm(&self, id: &str) -> bool {
+        self.observations.iter().any(|seen| seen.arm == id)
+    }
+}

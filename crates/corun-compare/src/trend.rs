@@ -1,0 +1,296 @@
+//! A workload's figures over its runs, with the places where their level changes.
+
+use std::collections::BTreeSet;
+
+use corun_record::{
+    Actionable, ChangeAnswer, Exit, Metric, Observation, Sense, Trend, TrendChange, TrendPoint,
+    TrendRun, TrendSeries, excerpt,
+};
+use corun_stats::{ChangePoint, change_points};
+
+use crate::metrics::{is_compared, is_of_all_work, sense};
+use crate::rows::Named;
+use crate::subject::Subject;
+
+/// The seed of the permutations: the same runs give the same answer.
+const SEED: u64 = 1;
+/// Names in an error that does not list all of them.
+const SHOWN: usize = 5;
+
+/// What is asked of a trend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrendRequest {
+    /// A workload's name, or with its parameters, or a command; needed where the runs are of several.
+    pub workload: Option<String>,
+    /// The metrics to show; all where none is named.
+    pub metrics: Vec<Metric>,
+    /// The arms to show; all where none is named.
+    pub arms: Vec<String>,
+    /// A share of series without a change in which one is marked, at most.
+    pub error_rate: f64,
+    /// The smallest change that is marked, as a fraction.
+    pub practical: f64,
+}
+
+/// Why there is no trend.
+#[derive(Debug, thiserror::Error)]
+pub enum TrendError {
+    /// No run of the workload.
+    #[error("expected runs of {wanted:?}, found runs of {found}")]
+    NoSuchWorkload {
+        /// The workload asked for.
+        wanted: String,
+        /// Those that there are.
+        found: String,
+    },
+    /// Runs of several workloads.
+    #[error("expected runs of one workload, found runs of {0}")]
+    Several(String),
+    /// Nothing to show.
+    #[error("expected two runs with an observation in common, found none")]
+    NothingInCommon,
+}
+
+impl Actionable for TrendError {
+    fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::NoSuchWorkload { .. } | Self::Several(_) => {
+                "Name one of them with --workload, with its parameters if there are several."
+            }
+            Self::NothingInCommon => "Name more runs of the same workload and placements.",
+        }
+        .to_owned()
+    }
+}
+
+/// A run of the workload by the name of its document.
+struct Member<'a> {
+    name: &'a str,
+    subject: &'a Subject,
+}
+
+/// The trend of a workload over these runs.
+///
+/// # Errors
+/// If the runs are not of one workload, or have nothing in common.
+pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<Trend, TrendError> {
+    let members = members(runs, request.workload.as_deref())?;
+    let Some(last) = members.last() else { return Err(TrendError::NothingInCommon) };
+    let mut keys: Vec<&Observation> = Vec::new();
+    for seen in members.iter().flat_map(|member| &member.subject.observations) {
+        if is_shown(seen, request) && !keys.iter().any(|key| is_same(key, seen)) {
+            keys.push(seen);
+        }
+    }
+    let series: Vec<TrendSeries> =
+        keys.into_iter().filter_map(|key| one_series(key, &members, request)).collect();
+    let series = without_repeats(series, request);
+    if series.is_empty() {
+        return Err(TrendError::NothingInCommon);
+    }
+    Ok(Trend {
+        workload: last.subject.label.clone(),
+        runs: listed(&members),
+        error_rate: request.error_rate,
+        practical: request.practical,
+        series,
+    })
+}
+
+/// The runs of the workload, the oldest first, each once.
+fn members<'a>(runs: &'a [Named], workload: Option<&str>) -> Result<Vec<Member<'a>>, TrendError> {
+    let all = || {
+        runs.iter()
+            .flat_map(|run| run.subjects.iter().map(|subject| Member { name: &run.name, subject }))
+    };
+    let labels = |members: &mut dyn Iterator<Item = Member<'a>>| {
+        members.map(|member| member.subject.label.as_str()).collect::<BTreeSet<&str>>()
+    };
+    let is_wanted = |member: &Member<'_>| {
+        workload.is_none_or(|it| member.subject.label == it || member.subject.name == it)
+    };
+    let found = labels(&mut all().filter(is_wanted));
+    match (found.len(), workload) {
+        (0, Some(wanted)) => {
+            let found = listing(&labels(&mut all()));
+            return Err(TrendError::NoSuchWorkload { wanted: wanted.to_owned(), found });
+        }
+        (0 | 1, _) => {}
+        _ => return Err(TrendError::Several(listing(&found))),
+    }
+    let mut members: Vec<Member<'_>> = Vec::new();
+    for member in all().filter(is_wanted) {
+        if !members.iter().any(|it| it.subject.is_same_run(member.subject)) {
+            members.push(member);
+        }
+    }
+    // RFC 3339 in UTC sorts as text.
+    members.sort_by(|one, other| one.subject.started.cmp(&other.subject.started));
+    Ok(members)
+}
+
+fn listing(labels: &BTreeSet<&str>) -> String {
+    let shown: Vec<String> = labels.iter().take(SHOWN).map(|label| excerpt(label)).collect();
+    let more = if labels.len() > SHOWN { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn listed(members: &[Member<'_>]) -> Vec<TrendRun> {
+    let run = |index: usize| {
+        let member = &members[index];
+        let earlier = index.checked_sub(1).map(|before| &members[before].subject.facts);
+        TrendRun {
+            name: member.name.to_owned(),
+            started: member.subject.started.clone(),
+            changed: earlier
+                .map(|facts| member.subject.facts.changes_since(facts))
+                .unwrap_or_default(),
+        }
+    };
+    (0..members.len()).map(run).collect()
+}
+
+fn is_shown(seen: &Observation, request: &TrendRequest) -> bool {
+    is_compared(seen.metric)
+        && (request.metrics.is_empty() || request.metrics.contains(&seen.metric))
+        && (request.arms.is_empty() || request.arms.contains(&seen.arm))
+}
+
+fn is_same(one: &Observation, other: &Observation) -> bool {
+    (one.metric, &one.arm, &one.against, &one.of, &one.unit, one.source)
+        == (other.metric, &other.arm, &other.against, &other.of, &other.unit, other.source)
+}
+
+/// A series of at least two values; a time is of runs that did as much work as the last of them.
+fn one_series(
+    key: &Observation,
+    members: &[Member<'_>],
+    request: &TrendRequest,
+) -> Option<TrendSeries> {
+    let found = |member: &Member<'_>| {
+        member.subject.observations.iter().find(|it| is_same(it, key)).map(|it| it.estimate)
+    };
+    let operations = members.iter().rfind(|it| found(it).is_some())?.subject.operations;
+    let is_comparable = |member: &Member<'_>| {
+        !is_of_all_work(key.metric) || member.subject.operations == operations
+    };
+    let points: Vec<TrendPoint> = (0..)
+        .zip(members)
+        .filter(|(_, member)| is_comparable(member))
+        .filter_map(|(run, member)| Some(TrendPoint { run, estimate: found(member)? }))
+        .filter(|point| point.estimate.value > 0.0 && point.estimate.value.is_finite())
+        .collect();
+    if points.len() < 2 {
+        return None;
+    }
+    let sense = sense(key);
+    let logs: Vec<f64> = points.iter().map(|point| point.estimate.value.ln()).collect();
+    let changes = changes(&logs, sense, request);
+    Some(TrendSeries {
+        metric: key.metric,
+        arm: key.arm.clone(),
+        against: key.against.clone(),
+        of: key.of.clone(),
+        unit: key.unit.clone(),
+        sense,
+        points,
+        changes,
+    })
+}
+
+/// The changes of level that are large enough to matter.
+fn changes(logs: &[f64], sense: Sense, request: &TrendRequest) -> Vec<TrendChange> {
+    let mut found = change_points(logs, request.error_rate, SEED);
+    loop {
+        let sizes = sizes(logs, &found);
+        let smallest = (0..found.len())
+            .min_by(|&one, &other| sizes[one].abs().total_cmp(&sizes[other].abs()))
+            .filter(|&it| sizes[it].abs() <= request.practical.ln_1p());
+        match smallest {
+            // Without it the levels on both sides of it are one.
+            Some(index) => found.remove(index),
+            None => {
+                let change = |(change, size): (&ChangePoint, f64)| TrendChange {
+                    point: u32::try_from(change.index).unwrap_or(u32::MAX),
+                    ratio: size.exp(),
+                    probability: change.probability,
+                    answer: answer(size, sense),
+                };
+                return found.iter().zip(sizes).map(change).collect();
+            }
+        };
+    }
+}
+
+/// The log ratio of the levels around each change.
+fn sizes(logs: &[f64], changes: &[ChangePoint]) -> Vec<f64> {
+    let borders: Vec<usize> =
+        [0].into_iter().chain(changes.iter().map(|it| it.index)).chain([logs.len()]).collect();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let levels: Vec<f64> = borders.windows(2).map(|it| mean(&logs[it[0]..it[1]])).collect();
+    levels.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+fn answer(size: f64, sense: Sense) -> ChangeAnswer {
+    match (sense, size > 0.0) {
+        (Sense::HigherIsBetter, true) | (Sense::LowerIsBetter, false) => ChangeAnswer::Better,
+        (Sense::HigherIsBetter, false) | (Sense::LowerIsBetter, true) => ChangeAnswer::Worse,
+        (Sense::Neither, true) => ChangeAnswer::Higher,
+        (Sense::Neither, false) => ChangeAnswer::Lower,
+    }
+}
+
+/// Leaves out what says the same as another series, unless it was asked for.
+fn without_repeats(mut series: Vec<TrendSeries>, request: &TrendRequest) -> Vec<TrendSeries> {
+    if request.metrics.is_empty() {
+        let has_throughput: Vec<String> = series
+            .iter()
+            .filter(|it| it.metric == Metric::Throughput)
+            .map(|it| it.arm.clone())
+            .collect();
+        series.retain(|it| match it.metric {
+            Metric::Makespan => !has_throughput.contains(&it.arm),
+            Metric::RelativeThroughput | Metric::SiblingSlowdown => false,
+            _ => true,
+        });
+    }
+    series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(practical: f64) -> TrendRequest {
+        TrendRequest {
+            workload: None,
+            metrics: Vec::new(),
+            arms: Vec::new(),
+            error_rate: 0.05,
+            practical,
+        }
+    }
+
+    #[test]
+    fn small_changes_are_left_out_and_their_sides_become_one() {
+        let ripple = |index: usize| 0.001 * ((index as f64) * 2.4).sin();
+        let level = |index: usize| match index {
+            0..12 => 0.0,
+            12..24 => 0.01,
+            _ => 0.11,
+        };
+        let logs: Vec<f64> = (0..36).map(|index| level(index) + ripple(index)).collect();
+        let found = |practical| changes(&logs, Sense::LowerIsBetter, &request(practical));
+        let points = |found: &[TrendChange]| found.iter().map(|it| it.point).collect::<Vec<_>>();
+        assert_eq!(points(&found(0.0)), [12, 24]);
+        let large = found(0.02);
+        assert_eq!(points(&large), [24]);
+        // The mean of the levels 0 and 0.01 lies 0.105 below the third.
+        assert!((large[0].ratio.ln() - 0.105).abs() < 1e-3, "{large:?}");
+        assert_eq!(large[0].answer, ChangeAnswer::Worse);
+    }
+}

@@ -1,0 +1,224 @@
+//! Documents compared with each other: what is compared, how, and what comes out.
+
+mod made_up;
+mod over_time;
+
+use corun_compare::{ComparisonRequest, FailOn, Named, Subject, compare, gate, subjects};
+use corun_record::{ChangeAnswer, ComparedObservation, Metric, Pairing, RunComparison};
+use made_up::run;
+use serde_json::{Value, json};
+
+const REQUEST: ComparisonRequest =
+    ComparisonRequest { confidence: 0.95, practical: 0.02, metrics: Vec::new() };
+
+pub(crate) fn subjects_of(json: &Value) -> Vec<Subject> {
+    subjects(&json.to_string()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub(crate) fn named(name: &str, json: &Value) -> Named {
+    match name.split_once('#') {
+        Some((name, arm)) => Named { arm: Some(arm.to_owned()), ..named(name, json) },
+        None => Named { name: name.to_owned(), arm: None, subjects: subjects_of(json) },
+    }
+}
+
+fn compared(base: &Value, other: &Value, history: &[Value]) -> RunComparison {
+    let earlier: Vec<Subject> = history.iter().flat_map(subjects_of).collect();
+    compare(&[named("base", base), named("other", other)], &earlier, &REQUEST).0
+}
+
+#[track_caller]
+fn row<'a>(comparison: &'a RunComparison, metric: Metric, arm: &str) -> &'a ComparedObservation {
+    let is_it = |row: &&ComparedObservation| row.metric == metric && row.arm == arm;
+    comparison.observations.iter().find(is_it).expect("a row")
+}
+
+/// Runs of the same thing that differ by a tenth of a per cent.
+fn quiet_history(runs: u32) -> Vec<Value> {
+    let shift = |index: u32| 1.0 + 0.001 * f64::from(index % 3);
+    (0..runs).map(|index| run(100 + index, [10.0 * shift(index), 12.0 * shift(index)])).collect()
+}
+
+#[test]
+fn without_history_only_large_changes_are_shown_and_that_is_said() {
+    let base = run(1, [10.0, 12.0]);
+    let (comparison, caveats) =
+        compare(&[named("a", &base), named("b", &run(2, [9.6, 11.52]))], &[], &REQUEST);
+    let seen = row(&comparison, Metric::Makespan, "spread");
+    assert_eq!((seen.answer, seen.pairing), (ChangeAnswer::Inconclusive, Pairing::BetweenRuns));
+    assert_eq!((seen.earlier_runs, caveats[0].kind.as_str()), (0, "no-history"));
+    assert!((seen.run_deviation.unwrap() - 0.0253).abs() < 1e-4);
+    let large = compared(&base, &run(2, [8.0, 9.6]), &[]);
+    assert_eq!(row(&large, Metric::Makespan, "spread").answer, ChangeAnswer::Worse);
+    assert_eq!(row(&large, Metric::SmtYield, "full").answer, ChangeAnswer::Inconclusive);
+}
+
+#[test]
+fn a_history_of_a_quiet_machine_shows_smaller_changes() {
+    let [base, worse] = [run(1, [10.0, 12.0]), run(2, [9.5, 11.4])];
+    let comparison = compared(&base, &worse, &quiet_history(30));
+    let seen = row(&comparison, Metric::Makespan, "spread");
+    assert_eq!((seen.answer, seen.earlier_runs), (ChangeAnswer::Worse, 30));
+    // The runs themselves are no history of theirs, nor are runs of something else.
+    let mut others = quiet_history(30);
+    for other in &mut others {
+        other["machine"]["kernel"] = "5.0".into();
+    }
+    others.extend([base.clone(), worse.clone()]);
+    let comparison = compared(&base, &worse, &others);
+    assert_eq!(row(&comparison, Metric::Makespan, "spread").earlier_runs, 0);
+}
+
+#[test]
+fn a_history_of_a_restless_machine_widens_the_interval() {
+    let restless: Vec<Value> = (0..10)
+        .map(|index| {
+            let shift = if index % 2 == 0 { 1.1 } else { 1.0 };
+            run(100 + index, [10.0 * shift, 12.0 * shift])
+        })
+        .collect();
+    let [base, worse] = [run(1, [10.0, 12.0]), run(2, [9.2, 11.04])];
+    let narrow = compared(&base, &worse, &[]);
+    let wide = compared(&base, &worse, &restless);
+    let width = |it: &RunComparison| {
+        let ratio = row(it, Metric::Makespan, "spread").ratio;
+        ratio.high - ratio.low
+    };
+    assert!(width(&wide) > 2.0 * width(&narrow));
+    assert_eq!(row(&wide, Metric::Makespan, "spread").answer, ChangeAnswer::Inconclusive);
+}
+
+#[test]
+fn arms_of_one_run_are_paired_by_block() {
+    let document = run(1, [10.0, 10.8]);
+    let pair = [named("run#spread", &document), named("run#full", &document)];
+    let (comparison, caveats) = compare(&pair, &[], &REQUEST);
+    let seen = row(&comparison, Metric::Throughput, "full");
+    assert_eq!((seen.pairing, seen.base_arm.as_deref()), (Pairing::Blocks, Some("spread")));
+    assert_eq!((seen.answer, seen.run_deviation), (ChangeAnswer::Better, None));
+    // The drift of 10 % over the run cancels: blocks alone decide.
+    assert!((seen.ratio.value - 1.08).abs() < 0.005, "{:?}", seen.ratio);
+    assert!(seen.ratio.low > 1.07 && seen.ratio.high < 1.09, "{:?}", seen.ratio);
+    assert_eq!(caveats, []);
+}
+
+#[test]
+fn what_says_the_same_is_counted_once() {
+    let comparison = compared(&run(1, [10.0, 12.0]), &run(2, [8.0, 9.6]), &[]);
+    assert!(row(&comparison, Metric::Throughput, "spread").restates);
+    assert!(!row(&comparison, Metric::Makespan, "spread").restates);
+    // Two times and a yield.
+    assert_eq!(comparison.comparisons, 3);
+    let level = row(&comparison, Metric::Makespan, "spread").ratio.level;
+    assert!((level - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
+}
+
+#[test]
+fn a_gate_fails_by_the_interval_and_not_by_the_point() {
+    let base = run(1, [10.0, 12.0]);
+    let of = |other: &Value, history: &[Value], conditions: &[FailOn]| {
+        gate(conditions, &compared(&base, other, history).observations).expect("conditions")
+    };
+    let by_two = [FailOn::WorseBy(0.02)];
+    let either = [FailOn::WorseBy(0.02), FailOn::Inconclusive];
+    let much = of(&run(2, [8.0, 9.6]), &[], &by_two);
+    assert!(!much.passes && much.worse.len() == 2, "{much:?}");
+    let little = run(2, [9.7, 11.64]);
+    let undecided = of(&little, &[], &by_two);
+    assert!(undecided.passes && undecided.undecided.len() == 2, "{undecided:?}");
+    assert!(!of(&little, &[], &either).passes);
+    let history = quiet_history(200);
+    let equal = of(&run(2, [10.0, 12.0]), &history, &either);
+    assert!(equal.passes && equal.undecided.is_empty(), "{equal:?}");
+    let better = of(&run(2, [12.0, 14.4]), &[], &either);
+    assert!(better.passes && better.undecided.is_empty(), "{better:?}");
+    assert!(gate(&[], &compared(&base, &little, &[]).observations).is_none());
+}
+
+#[test]
+fn a_yield_that_falls_because_single_workers_got_faster_is_not_worse() {
+    let comparison = compared(&run(1, [10.0, 12.0]), &run(2, [12.0, 12.0]), &[]);
+    assert_eq!(row(&comparison, Metric::SmtYield, "full").answer, ChangeAnswer::Lower);
+    let gate = gate(&[FailOn::WorseBy(0.02)], &comparison.observations).unwrap();
+    assert!(gate.passes && gate.worse.is_empty(), "{gate:?}");
+}
+
+#[test]
+fn what_differs_beside_the_figures_is_listed_and_unknown_is_no_difference() {
+    let base = run(1, [10.0, 12.0]);
+    let mut other = run(2, [10.0, 12.0]);
+    other["machine"]["kernel"] = "6.2.0".into();
+    other["machine"]["microcode"] = Value::Null;
+    other["machine"]["vulnerabilities"]["mds"] = "Vulnerable".into();
+    other["workload"]["command"] = json!(["./solver", "other input"]);
+    let (comparison, caveats) = compare(&[named("a", &base), named("b", &other)], &[], &REQUEST);
+    let found: Vec<(&str, [&str; 2])> = comparison
+        .differences
+        .iter()
+        .map(|it| (it.what.as_str(), [0, 1].map(|run| it.values[run].as_deref().unwrap_or("-"))))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("command", ["./solver input", "./solver 'other input'"]),
+            ("kernel", ["6.1.0", "6.2.0"]),
+            ("mitigation of mds", ["Mitigation: Clear CPU buffers", "Vulnerable"]),
+        ]
+    );
+    assert!(caveats.iter().any(|it| it.kind == "differences"), "{caveats:?}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_listed_with_its_reason() {
+    let base = run(1, [10.0, 12.0]);
+    let mut other = run(2, [10.0, 12.0]);
+    let observations = other["observations"].as_array_mut().expect("a list");
+    observations[0]["unit"] = "ms".into();
+    observations[1]["source"] = "predicted".into();
+    observations.retain(|seen| seen["metric"] != "smt_yield");
+    let comparison = compared(&base, &other, &[]);
+    let reasons: Vec<(&str, &str)> =
+        comparison.not_compared.iter().map(|it| (it.what.as_str(), it.reason.as_str())).collect();
+    assert_eq!(
+        reasons,
+        [
+            ("time of spread", "one is in s, the other in ms"),
+            ("throughput of spread", "one is measured, the other predicted"),
+            ("SMT yield of full", "the other run has no such observation"),
+        ]
+    );
+    let mut less = run(2, [10.0, 12.0]);
+    less["workload"]["operations"] = 2.0.into();
+    let comparison = compared(&base, &less, &[]);
+    assert!(comparison.observations.iter().all(|row| row.metric != Metric::Makespan));
+    assert!(comparison.not_compared[0].reason.contains("amount of work"));
+    assert!(!row(&comparison, Metric::Throughput, "spread").restates);
+}
+
+#[test]
+fn each_of_several_runs_is_compared_with_the_first() {
+    let runs = [run(1, [10.0, 12.0]), run(2, [10.0, 12.0]), run(3, [8.0, 9.6])];
+    let runs: Vec<Named> =
+        ["a", "b", "c"].iter().zip(&runs).map(|(it, run)| named(it, run)).collect();
+    let comparison = compare(&runs, &[], &REQUEST).0;
+    assert_eq!(comparison.comparisons, 6);
+    let worse = comparison.observations.iter().filter(|it| it.answer == ChangeAnswer::Worse);
+    assert!(worse.clone().count() >= 2 && worse.clone().all(|row| row.run == 2));
+}
+
+#[test]
+fn a_text_that_is_no_document_with_observations_is_refused() {
+    for (text, expected) in [
+        ("", "expected corun-run written by corun as JSON, found something else"),
+        ("{}", "expected corun-run written by corun as JSON"),
+        (r#"{"format": "corun-doctor", "version": 1}"#, "found format \"corun-doctor\""),
+        (r#"{"format": "corun-run", "version": 99}"#, "expected a version up to"),
+    ] {
+        let error = subjects(text).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let mut empty = run(1, [10.0, 12.0]);
+    empty["observations"] = json!([]);
+    let error = subjects(&empty.to_string()).expect_err("nothing to compare").to_string();
+    assert!(error.contains("without any"), "{error}");
+}

@@ -1,0 +1,89 @@
+//! Runs of a workload in the order of time.
+
+use corun_compare::{Named, TrendError, TrendRequest, trend};
+use corun_record::{ChangeAnswer, Metric, Trend};
+use serde_json::Value;
+
+use crate::made_up::run;
+use crate::named;
+
+fn request() -> TrendRequest {
+    TrendRequest {
+        workload: None,
+        metrics: Vec::new(),
+        arms: Vec::new(),
+        error_rate: 0.05,
+        practical: 0.02,
+    }
+}
+
+/// Twenty runs that are slower from the thirteenth on, when another kernel was booted.
+fn history() -> Vec<Named> {
+    let document = |index: u32| -> Value {
+        let shift = 1.0 + 0.002 * f64::from(index * 7 % 5);
+        let level = if index < 12 { 10.0 } else { 9.4 };
+        let mut document = run(index, [level * shift, 12.0 * shift]);
+        if index >= 12 {
+            document["machine"]["kernel"] = "6.2.0".into();
+        }
+        document
+    };
+    // Runs are given in any order.
+    (0..20).rev().map(|index| named(&format!("run{index}"), &document(index))).collect()
+}
+
+fn found(runs: &[Named], request: &TrendRequest) -> Trend {
+    trend(runs, request).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_change_of_level_is_marked_beside_what_else_was_new() {
+    let trend = found(&history(), &request());
+    assert_eq!(trend.runs[0].name, "run0");
+    assert_eq!(trend.runs[12].changed, ["kernel: 6.1.0 became 6.2.0"]);
+    let of = |metric, arm: &str| {
+        trend.series.iter().find(|it| it.metric == metric && it.arm == arm).expect("a series")
+    };
+    let slower = of(Metric::Throughput, "spread");
+    assert_eq!(slower.changes.len(), 1);
+    let change = slower.changes[0];
+    assert_eq!((change.point, change.answer), (12, ChangeAnswer::Worse));
+    assert!((change.ratio - 0.94).abs() < 0.005, "{change:?}");
+    assert_eq!(of(Metric::Throughput, "full").changes, []);
+    assert_eq!(of(Metric::SmtYield, "full").changes[0].answer, ChangeAnswer::Higher);
+    assert!(trend.series.iter().all(|it| it.metric != Metric::Makespan));
+}
+
+#[test]
+fn series_are_those_that_were_asked_for() {
+    let only = TrendRequest {
+        metrics: vec![Metric::Makespan],
+        arms: vec!["full".to_owned()],
+        ..request()
+    };
+    let series = found(&history(), &only).series;
+    assert_eq!(series.len(), 1);
+    assert_eq!((series[0].metric, series[0].points.len()), (Metric::Makespan, 20));
+    let none = TrendRequest { arms: vec!["stacked".to_owned()], ..request() };
+    assert!(matches!(trend(&history(), &none), Err(TrendError::NothingInCommon)));
+}
+
+#[test]
+fn runs_of_several_workloads_need_a_name() {
+    let mut other = run(30, [10.0, 12.0]);
+    other["workload"]["command"] = serde_json::json!(["./other"]);
+    let runs: Vec<Named> = history().into_iter().chain([named("other", &other)]).collect();
+    let error = trend(&runs, &request()).unwrap_err().to_string();
+    assert_eq!(error, "expected runs of one workload, found runs of ./other, ./solver input");
+    let solver = TrendRequest { workload: Some("./solver input".to_owned()), ..request() };
+    assert_eq!(found(&runs, &solver).runs.len(), 20);
+    let absent = TrendRequest { workload: Some("fib".to_owned()), ..request() };
+    assert!(matches!(trend(&runs, &absent), Err(TrendError::NoSuchWorkload { .. })));
+}
+
+#[test]
+fn a_run_that_is_given_twice_counts_once() {
+    let mut runs = history();
+    runs.extend(history());
+    assert_eq!(found(&runs, &request()).runs.len(), 20);
+}

@@ -1,0 +1,76 @@
+//! What a comparison shows, in a few lines.
+
+use corun_record::{ChangeAnswer, ComparedObservation, ComparisonGate, RunComparison};
+use corun_stats::percent;
+
+use crate::prose::plural;
+
+/// Rows without a claim that are told one by one, if there are no more.
+const TOLD: usize = 3;
+
+/// The answers, each with its colour's number (SGR, ECMA-48): changes first, then what is known of the rest.
+pub(super) fn answers(comparison: &RunComparison) -> Vec<(&'static str, String)> {
+    let counted = || comparison.observations.iter().filter(|row| !row.restates);
+    let of_run = |row: &ComparedObservation| match comparison.runs.len() {
+        0..=2 => String::new(),
+        _ => format!("{}: ", comparison.runs[row.run as usize].name),
+    };
+    let told = |row: &ComparedObservation| {
+        (colour(row.answer), capital(&format!("{}{}", of_run(row), row.sentence)))
+    };
+    let mut answers: Vec<_> = counted().filter(|row| row.answer.is_change()).map(told).collect();
+    let rest: Vec<_> = counted().filter(|row| !row.answer.is_change()).collect();
+    let unchanged = rest.iter().filter(|row| row.answer == ChangeAnswer::NoChange).count();
+    let bound = percent(comparison.practical);
+    if rest.is_empty() {
+    } else if unchanged == rest.len() && answers.is_empty() {
+        let all = plural(unchanged, "observation");
+        answers.push(("1", format!("No change beyond {bound}: all {all}.")));
+    } else if rest.len() <= TOLD {
+        answers.extend(rest.into_iter().map(told));
+    } else {
+        let open = rest.len() - unchanged;
+        let others = if answers.is_empty() { "No change is shown" } else { "The others" };
+        answers.push((
+            if open > 0 { "1;33" } else { "1" },
+            format!("{others}: {open} inconclusive, {unchanged} without a change beyond {bound}."),
+        ));
+    }
+    answers
+}
+
+fn colour(answer: ChangeAnswer) -> &'static str {
+    match answer {
+        ChangeAnswer::Better => "1;32",
+        ChangeAnswer::Worse => "1;31",
+        ChangeAnswer::Higher | ChangeAnswer::Lower => "1;36",
+        ChangeAnswer::NoChange => "1",
+        ChangeAnswer::Inconclusive => "1;33",
+    }
+}
+
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// What came of `--fail-on`.
+pub(super) fn gate(gate: &ComparisonGate) -> String {
+    let mut parts = Vec::new();
+    if let Some(limit) = gate.worse_by {
+        parts.push(format!(
+            "worse by more than {}: {} shown",
+            percent(limit),
+            if gate.worse.is_empty() { "none".to_owned() } else { gate.worse.len().to_string() }
+        ));
+    }
+    if !gate.undecided.is_empty() {
+        let fails = if gate.inconclusive_fails { "" } else { ", which does not fail it" };
+        parts.push(format!("{} not decided{fails}", gate.undecided.len()));
+    }
+    let outcome = if gate.passes { "passed" } else { "failed" };
+    match parts.is_empty() {
+        true => format!("--fail-on: {outcome}."),
+        false => format!("--fail-on: {outcome} ({}).", parts.join("; ")),
+    }
+}

@@ -1,0 +1,103 @@
+//! Are equal runs of a real machine rarely called changed?
+//!
+//! `recorded/equal-runs.csv` holds runs of built-in workloads that nothing was changed between, one after another on a
+//! virtual machine that others used at the same time; `scripts/record-equal-runs` made it.
+
+mod simulation;
+
+use std::collections::BTreeMap;
+
+use corun_stats::{BetweenRuns, Bounds, FLOOR_DEVIATION, RunValue, Verdict, judge, unpaired};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use simulation::tally::{check, seed};
+
+#[derive(Debug, Clone, Copy)]
+struct RecordedRun {
+    value: RunValue,
+    noise_floor: f64,
+}
+
+/// The runs of each arm of each workload, in their order.
+fn recorded() -> BTreeMap<String, Vec<RecordedRun>> {
+    let mut series: BTreeMap<String, Vec<RecordedRun>> = BTreeMap::new();
+    for line in include_str!("recorded/equal-runs.csv").lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [workload, arm, _, value, low, high, level, blocks, floor] = fields[..] else {
+            panic!("{line}")
+        };
+        let number = |text: &str| text.parse::<f64>().expect("a number");
+        let limits = [number(low), number(high)];
+        let blocks = blocks.parse().expect("a count");
+        let value = RunValue::of_interval(number(value), limits, number(level), blocks);
+        let value = value.expect("a positive value");
+        let run = RecordedRun { value, noise_floor: number(floor).ln_1p() };
+        series.entry(format!("{workload} {arm}")).or_default().push(run);
+    }
+    series
+}
+
+fn is_called_changed(history: &[RecordedRun], pair: [RecordedRun; 2]) -> bool {
+    let between = BetweenRuns::of_history(&[history.iter().map(|run| run.value).collect()]);
+    let estimate = unpaired(&pair[0].value, &pair[1].value, &between, 0.95).expect("an estimate");
+    let noise_floor = pair[0].noise_floor.max(pair[1].noise_floor);
+    let verdict = judge(&estimate, Bounds { practical: 0.0, noise_floor });
+    matches!(verdict, Verdict::Helps | Verdict::Hurts)
+}
+
+/// Every pair of runs, with earlier ones drawn from the rest.
+#[test]
+fn equal_runs_of_a_real_machine_are_rarely_called_changed() {
+    let mut random = ChaCha8Rng::seed_from_u64(seed());
+    for earlier in [0, 3, 10] {
+        let (mut called, mut all) = (0_u32, 0_u32);
+        for (name, runs) in recorded() {
+            let mut own = (0_u32, 0_u32);
+            for one in 0..runs.len() {
+                for other in 0..runs.len() {
+                    if one == other {
+                        continue;
+                    }
+                    let rest = (0..runs.len()).filter(|it| ![one, other].contains(it));
+                    let mut rest: Vec<RecordedRun> = rest.map(|index| runs[index]).collect();
+                    rest.shuffle(&mut random);
+                    own.0 +=
+                        u32::from(is_called_changed(&rest[..earlier], [runs[one], runs[other]]));
+                    own.1 += 1;
+                }
+            }
+            let share = f64::from(own.0) / f64::from(own.1) * 100.0;
+            eprintln!("{name}, {earlier} earlier runs: {share:.1} % of {}", own.1);
+            (called, all) = (called + own.0, all + own.1);
+        }
+        assert!(all >= 2_000, "{all}");
+        let share = f64::from(called) / f64::from(all);
+        check(&format!("recorded, {earlier} earlier runs"), share, 0.0..=0.05).unwrap();
+    }
+}
+
+/// What equal runs differ by: the floor is above most of it.
+#[test]
+fn most_runs_differ_by_less_than_the_floor() {
+    let mut deviations = Vec::new();
+    for (name, runs) in recorded() {
+        let deviation = |values: &[f64]| {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            (squares / (values.len() - 1) as f64).sqrt()
+        };
+        let between = deviation(&runs.iter().map(|run| run.value.log).collect::<Vec<_>>());
+        let within: f64 = runs.iter().map(|run| run.value.standard_error.powi(2)).sum();
+        let within = (within / runs.len() as f64).sqrt();
+        eprintln!(
+            "{name}: {} runs deviate by {:.2} %, their blocks explain {:.2} %",
+            runs.len(),
+            between * 100.0,
+            within * 100.0
+        );
+        deviations.push((between.powi(2) - within.powi(2)).max(0.0).sqrt());
+    }
+    let below = deviations.iter().filter(|&&it| it <= FLOOR_DEVIATION).count();
+    assert!(below * 4 >= deviations.len() * 3, "{deviations:?}");
+}

@@ -1,0 +1,125 @@
+//! `corun compare`: whether a run is better or worse than another, beyond what equal runs differ by.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_compare::{ComparisonRequest, FailOn, compare, gate};
+use corun_record::{Document, Exit, Metric, Record, RunComparison};
+
+use super::named_runs::{NamedRuns, metric};
+use crate::answer::Head;
+use crate::exports::{Exports, Form};
+use crate::problem::{Problem, code, say};
+use crate::{terminal, values};
+
+/// The confidence with which all intervals hold together.
+const CONFIDENCE: f64 = 0.95;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The runs, as files that corun wrote with --json (`-` is standard input); the first is the base.
+    /// RUN#ARM is one arm of it
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    runs: Vec<String>,
+    /// Earlier runs of the same things: how much equal runs differ
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    history: Vec<String>,
+    /// Compare these metrics only, such as throughput, makespan or smt-yield
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = metric)]
+    metric: Vec<Metric>,
+    /// Call a change practical from this size on
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
+    practical: f64,
+    /// Exit with status 1 if this is so: worse:2% (shown to be worse by more than that), inconclusive
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = fail_on)]
+    fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// The outputs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+struct OutputArguments {
+    /// Write the comparison as JSON (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a summary for a pull request as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Show the answer alone
+    #[arg(long)]
+    brief: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let head = Head::now();
+    let exports: Exports<Record<RunComparison>> = Exports::open([
+        (arguments.output.json.as_deref(), Record::to_json as Form<Record<RunComparison>>),
+        (arguments.output.markdown.as_deref(), corun_report::comparison_to_markdown),
+    ])?;
+    let mut documents = NamedRuns::default();
+    let runs: Result<Vec<_>, _> = arguments.runs.iter().map(|it| documents.named(it)).collect();
+    let (runs, history) = (runs?, documents.history(&arguments.history)?);
+    let request = ComparisonRequest {
+        confidence: CONFIDENCE,
+        practical: arguments.practical,
+        metrics: arguments.metric.clone(),
+    };
+    let (mut comparison, caveats) = compare(&runs, &history, &request);
+    if comparison.observations.is_empty() {
+        return Err(nothing_in_common(&comparison));
+    }
+    comparison.gate = gate(&arguments.fail_on, &comparison.observations);
+    let passes = comparison.gate.as_ref().is_none_or(|gate| gate.passes);
+    let record = Record { caveats, ..head.record(comparison) };
+    exports.write_coloured(&record, |record| arguments.output.shown(record), Record::to_json)?;
+    if !passes {
+        say("corun: --fail-on: the comparison failed");
+    }
+    Ok(code(if passes { Exit::Done } else { Exit::Failed }))
+}
+
+impl OutputArguments {
+    fn shown(&self, record: &Record<RunComparison>) -> String {
+        let form = match self.brief {
+            true => corun_report::comparison_in_brief,
+            false => corun_report::comparison_to_terminal,
+        };
+        form(record, terminal::width(), terminal::has_colour())
+    }
+}
+
+/// Why there is nothing to show.
+fn nothing_in_common(comparison: &RunComparison) -> Problem {
+    let first = comparison.not_compared.first();
+    let reason = first.map(|it| format!(" ({}: {})", it.what, it.reason)).unwrap_or_default();
+    Problem::usage(
+        format!("expected runs with an observation in common, found none{reason}"),
+        "Name runs of the same workload and placements, or two arms of one run, as RUN#spread RUN#full.",
+    )
+}
+
+/// `worse:2%` or `inconclusive`.
+fn fail_on(text: &str) -> Result<FailOn, String> {
+    match text.split_once(':') {
+        Some(("worse", limit)) => values::percentage(limit).map(FailOn::WorseBy),
+        None if text == "inconclusive" => Ok(FailOn::Inconclusive),
+        _ => Err(format!("expected worse:PERCENT or inconclusive, found \"{text}\"")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_have_a_limit_or_none() {
+        assert_eq!(fail_on("worse:2%"), Ok(FailOn::WorseBy(0.02)));
+        assert_eq!(fail_on("inconclusive"), Ok(FailOn::Inconclusive));
+        for wrong in ["worse", "worse:", "worse:2", "better:2%", "inconclusive:2%", ""] {
+            assert!(fail_on(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Runs that a command is given by name, with an arm if one is meant: `old.json`, `new.json#full`, `-`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use corun_compare::{Named, Subject, subjects};
+use corun_record::{Actionable, Metric, shown};
+
+use crate::documents;
+use crate::problem::Problem;
+
+/// Documents that were read, each once: standard input can be read no second time.
+#[derive(Default)]
+pub(super) struct NamedRuns {
+    read: BTreeMap<String, Vec<Subject>>,
+}
+
+impl NamedRuns {
+    /// The run of this name, and the arm behind `#`.
+    ///
+    /// # Errors
+    /// If there is no such document, it holds nothing to compare, or has no such arm.
+    pub(super) fn named(&mut self, name: &str) -> Result<Named, Problem> {
+        let (document, arm) = split(name);
+        let subjects = self.subjects(document)?;
+        if let Some(arm) = arm.filter(|arm| !subjects.iter().any(|it| it.has_arm(arm))) {
+            let mut arms: Vec<&str> = subjects.iter().flat_map(Subject::arms).collect();
+            arms.dedup();
+            return Err(Problem::usage(
+                format!("expected an arm of {}, found {arm:?}", shown(document)),
+                format!("It has {}.", arms.join(", ")),
+            ));
+        }
+        Ok(Named { name: document.to_owned(), arm: arm.map(str::to_owned), subjects })
+    }
+
+    /// Earlier runs of the same things, which say how much equal runs differ: those of these names.
+    ///
+    /// # Errors
+    /// If there is no such document, or it holds nothing to compare.
+    pub(super) fn history(&mut self, names: &[String]) -> Result<Vec<Subject>, Problem> {
+        let mut earlier = Vec::new();
+        for name in names {
+            earlier.extend(self.subjects(name)?);
+        }
+        Ok(earlier)
+    }
+
+    fn subjects(&mut self, name: &str) -> Result<Vec<Subject>, Problem> {
+        if let Some(known) = self.read.get(name) {
+            return Ok(known.clone());
+        }
+        let text = documents::text(name)?;
+        let found = subjects(&text).map_err(|error| {
+            Problem::usage(format!("{}: {error}", shown(name)), error.next_step())
+        })?;
+        self.read.insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
+/// A name and the arm behind its last `#`; a file whose own name has one is that file.
+fn split(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once('#') {
+        Some((document, arm)) if !document.is_empty() && !Path::new(name).exists() => {
+            (document, Some(arm))
+        }
+        _ => (name, None),
+    }
+}
+
+/// A metric by its name in JSON, with hyphens or without.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub(super) fn metric(text: &str) -> Result<Metric, String> {
+    serde_json::from_value(text.replace('-', "_").into()).map_err(|_| {
+        format!(
+            "expected a metric such as throughput, makespan, latency or smt-yield, found \"{text}\""
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arm_follows_the_last_number_sign() {
+        assert_eq!(split("a.json#full@2"), ("a.json", Some("full@2")));
+        assert_eq!(split("-#spread"), ("-", Some("spread")));
+        assert_eq!(split("a.json"), ("a.json", None));
+        assert_eq!(split("#full"), ("#full", None));
+    }
+
+    #[test]
+    fn metrics_have_their_names_of_json() {
+        assert_eq!(metric("smt-yield"), Ok(Metric::SmtYield));
+        assert_eq!(metric("makespan"), Ok(Metric::Makespan));
+        assert!(metric("speed").is_err() && metric("").is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! `corun compare` and `corun trend`: what they print, what they write, how they end.
+
+use std::path::PathBuf;
+
+use corun_record::{RunComparison, Trend};
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun, measure_one_worker};
+use crate::schema::fitting;
+
+/// Documents of one real run, in which this run is as fast as `factor` says and known within half a per cent.
+struct Runs {
+    scratch: Scratch,
+    measured: Value,
+}
+
+impl Runs {
+    fn new() -> Self {
+        let outcome = Outcome::of(measure_one_worker(2).args(["--json=-", "--", "true"]));
+        let measured = serde_json::from_str(&outcome.output).expect("JSON");
+        Self { scratch: Scratch::new(), measured }
+    }
+
+    fn file(&self, name: &str, factor: f64) -> PathBuf {
+        let mut run = self.measured.clone();
+        run["started"] = format!("2026-01-01T00:00:{:02}Z", name.len()).into();
+        for seen in run["observations"].as_array_mut().expect("a list") {
+            let value = match seen["metric"].as_str() {
+                Some("makespan") => 0.1 / factor,
+                Some("throughput") => 10.0 * factor,
+                _ => 0.001,
+            };
+            let estimate = &mut seen["estimate"];
+            estimate["value"] = value.into();
+            estimate["low"] = (value / 1.005).into();
+            estimate["high"] = (value * 1.005).into();
+            estimate["blocks"] = 10.into();
+        }
+        let path = self.scratch.file(name);
+        std::fs::write(&path, run.to_string()).expect("a file can be written");
+        path
+    }
+}
+
+fn outcome(arguments: &[&str], files: &[&PathBuf]) -> Outcome {
+    Outcome::of(corun(arguments).args(files))
+}
+
+#[test]
+fn worse_by_more_than_the_limit_ends_with_status_1() {
+    let runs = Runs::new();
+    let [old, new, little] =
+        [("a", 1.0), ("bb", 0.8), ("ccc", 0.97)].map(|it| runs.file(it.0, it.1));
+    let gate = ["compare", "--fail-on=worse:2%"];
+    let worse = outcome(&gate, &[&old, &new]);
+    assert_eq!(worse.exit, Some(1), "{}", worse.errors);
+    assert_eq!(worse.errors, "corun: --fail-on: the comparison failed\n");
+    assert!(worse.output.contains("of spread: worse: 1.250 times"), "{}", worse.output);
+    assert!(worse.output.contains("--fail-on: failed (worse by more than 2.0 %: 1 shown)"));
+    assert_eq!(outcome(&["compare"], &[&old, &new]).exit, Some(0));
+    assert_eq!(outcome(&gate, &[&new, &old]).exit, Some(0));
+    let open = outcome(&gate, &[&old, &little]);
+    assert_eq!(open.exit, Some(0));
+    assert!(open.output.contains("1 not decided, which does not fail it"), "{}", open.output);
+    let both = outcome(&["compare", "--fail-on=worse:2%,inconclusive"], &[&old, &little]);
+    assert_eq!(both.exit, Some(1), "{}", both.output);
+}
+
+#[test]
+fn the_documents_fit_their_schemas() {
+    let runs = Runs::new();
+    let names = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg", "hhhhhhhh"];
+    let files: Vec<PathBuf> = (0..)
+        .zip(names)
+        .map(|(index, name)| runs.file(name, if index < 4 { 1.0 } else { 0.9 }))
+        .collect();
+    let files: Vec<&PathBuf> = files.iter().collect();
+    let markdown = runs.scratch.file("summary.md");
+    let option = format!("--markdown={}", markdown.display());
+    let compared = outcome(&["compare", "--json=-", &option], &files[..2]);
+    let comparison = fitting::<RunComparison>(&compared.output);
+    assert_eq!(comparison.body.runs.len(), 2);
+    assert!(runs.scratch.read("summary.md").starts_with("# "), "{}", compared.errors);
+    let trend = fitting::<Trend>(&outcome(&["trend", "--json=-"], &files).output).body;
+    assert_eq!((trend.runs.len(), trend.series[0].points.len()), (8, 8));
+    assert_eq!(trend.series[0].changes[0].point, 4);
+    let shown = outcome(&["trend"], &files);
+    assert!(shown.output.contains("── worse, 0.900 times from here on"), "{}", shown.output);
+}
+
+#[test]
+fn what_cannot_be_compared_is_a_sentence_and_a_next_step() {
+    let runs = Runs::new();
+    let old = runs.file("a", 1.0);
+    let name = old.to_str().expect("plain");
+    let reported = |arguments: &[&str]| {
+        let outcome = Outcome::of(corun(["compare"]).args(arguments));
+        assert_eq!(outcome.output, "");
+        outcome.reported(runs.scratch.path())
+    };
+    insta::assert_snapshot!(reported(&[name, &format!("{name}#full")]), @r#"
+    exit 2
+    corun: expected an arm of FOLDER/a, found "full"
+      It has spread.
+    "#);
+    insta::assert_snapshot!(reported(&[name, "/dev/null"]), @r"
+    exit 2
+    corun: /dev/null: expected corun-run written by corun as JSON, found something else: EOF while parsing a value at line 1 column 0
+      Name a file that corun wrote with --json FILE.
+    ");
+    insta::assert_snapshot!(reported(&["--metric=smt-yield", name, name]), @r"
+    exit 2
+    corun: expected runs with an observation in common, found none
+      Name runs of the same workload and placements, or two arms of one run, as RUN#spread RUN#full.
+    ");
+    assert!(reported(&[name]).starts_with("exit 2\n"));
+    assert!(reported(&["--fail-on=better:2%", name, name]).starts_with("exit 2\n"));
+}

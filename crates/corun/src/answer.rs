@@ -24,7 +24,7 @@ pub(crate) fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
     let summary = machine_summary(machine);
     match root == Path::new("/") {
         true => summary,
-        false => MachineSummary { kernel: None, governors: Vec::new(), ..summary },
+        false => MachineSummary { host: None, kernel: None, governors: Vec::new(), ..summary },
     }
 }
 

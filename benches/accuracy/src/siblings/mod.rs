@@ -146,6 +146,7 @@ fn simulate(corun: &Path, row: &Row, trace: &Path, settings: &[String]) -> Resul
         Ratio::FullToStacked => ("stacked,full", Metric::MultitaskingGain),
     };
     let mut command = Command::new(corun);
+    command.env("CORUN_STORE", "");
     command.args(["simulate", "--quiet", "--json=-", "--model", &row.model]);
     command.args(["--placement", placements, "--warmup", WARM_UP, "--length", COUNTED]);
     command.args(settings.iter().map(|setting| format!("--set={setting}")));

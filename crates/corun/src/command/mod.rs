@@ -12,6 +12,8 @@ mod measure;
 mod models;
 mod predict;
 mod program;
+mod resume;
+mod runs;
 mod schedule;
 mod service;
 mod simulate;
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Simulate(simulate::Arguments),
     /// Predict what a busy sibling does to a program on a core model, why, and what the program takes there alone
     Predict(Box<predict::Arguments>),
+    /// List, show, tag, export and import the runs that are kept
+    Runs(runs::Arguments),
     /// Simulate loads under scheduling policies on a machine with SMT
     Schedule(Box<schedule::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
@@ -86,6 +90,7 @@ impl Command {
         if !matches!(
             self,
             Self::Smt(_)
+                | Self::Runs(_)
                 | Self::Completions(_)
                 | Self::Man(_)
                 | Self::AuditLoad
@@ -102,6 +107,7 @@ impl Command {
             Self::Models(arguments) => models::run(&arguments),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),
+            Self::Runs(arguments) => runs::run(&arguments),
             Self::Schedule(arguments) => schedule::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),

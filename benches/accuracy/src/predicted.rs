@@ -118,6 +118,7 @@ const SAME_HASHES: [(&str, &str); 3] =
 /// What `corun predict` says of it with these options, as JSON.
 pub(crate) fn said(corun: &Path, program: &Program, options: &[String]) -> Result<String, String> {
     let mut command = Command::new(corun);
+    command.env("CORUN_STORE", "");
     command.args(["predict", "--quiet", "--json=-"]).args(options);
     command.args(program.from_call.map(|call| format!("--from-call={call}")));
     command.arg("--").args(&program.command).envs(SAME_HASHES);

@@ -41,6 +41,7 @@ pub(crate) fn steadily(
 fn said(arguments: &[&str], parameters: &[String], seconds: f64) -> Result<String, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/corun");
     let mut command = Command::new(script);
+    command.env("CORUN_STORE", "");
     command.args(arguments).args(["--blocks=2", "--quiet", "--json=-"]);
     command.args(parameters.iter().map(|parameter| format!("--param={parameter}")));
     command.arg(format!("--sample-time={}ms", (seconds * 1e3) as u64));

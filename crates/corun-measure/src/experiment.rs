@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use corun_record::{Arm, EndReason, Ending, Evidence, Latency, Sample, SmtState, WorkerSample};
+use corun_record::{
+    Arm, EndReason, Ending, Evidence, Latency, Run, Sample, SmtState, WorkerSample,
+};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -66,6 +68,8 @@ pub trait Executor {
 
 /// Is notified of how the experiment goes; every method may be left empty.
 pub trait Observer {
+    /// An experiment is about to begin, or to go on; the run is as complete as it can be before a block is finished.
+    fn run_begins(&mut self, _run: &Run) {}
     /// An arm is about to run in block `block`; `None` while warming up.
     fn arm_starts(&mut self, _block: Option<u32>, _arm: &Arm, _elapsed: Duration) {}
     /// A block is finished; all samples so far are given.
@@ -134,18 +138,43 @@ pub fn run_experiment(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
 ) -> Result<ExperimentOutcome, ExecutionError> {
+    go_on(arms, schedule, Vec::new(), stopping, executor, observer)
+}
+
+/// As [`run_experiment`], after blocks that were finished before, in the random orders that would have followed them.
+///
+/// # Errors
+/// As [`run_experiment`], where no block was finished before.
+pub fn go_on(
+    arms: &[Arm],
+    schedule: &BlockSchedule,
+    finished: Vec<Sample>,
+    stopping: &mut dyn Stopping,
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+) -> Result<ExperimentOutcome, ExecutionError> {
+    let first = finished.last().map_or(0, |sample| sample.block + 1);
+    let mut samples = finished;
+    if first > 0
+        && let Some(sentence) = stopping.analyse(first, &samples)
+    {
+        return Ok(ended(samples, first, EndReason::TargetReached, sentence));
+    }
     let pace = Pace::new(arms, schedule);
-    let mut runner = Runner { schedule, executor, observer, pace, is_judged: false };
-    if arms.iter().all(|arm| arm.smt.is_none())
+    let mut runner = Runner { schedule, executor, observer, pace, is_judged: first > 0 };
+    if first < stopping.maximum()
+        && arms.iter().all(|arm| arm.smt.is_none())
         && let Err(stop) = runner.warm_up(arms)
     {
-        return stop.with(Vec::new(), 0, schedule);
+        return stop.with(samples, first, schedule);
     }
     let mut random = ChaCha8Rng::seed_from_u64(schedule.seed);
-    let mut samples: Vec<Sample> = Vec::new();
+    for _ in 0..first {
+        order(arms, &mut random);
+    }
     let begin = runner.executor.elapsed();
-    for block in 0..stopping.maximum() {
-        if block > 0 && runner.is_late(block, begin) {
+    for block in first..stopping.maximum() {
+        if block > 0 && runner.is_late(block, block - first, begin) {
             return Stop::TimeUp.with(samples, block, schedule);
         }
         match runner.block(block, arms, &mut random) {
@@ -306,10 +335,10 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    /// Whether block `block` comes too late, where the blocks before it began at `begin`.
-    fn is_late(&self, block: u32, begin: Duration) -> bool {
+    /// Whether block `block` comes too late, where the last `done` blocks before it began at `begin`.
+    fn is_late(&self, block: u32, done: u32, begin: Duration) -> bool {
         let spent = self.executor.elapsed();
-        let per_block = (spent - begin) / block;
+        let per_block = (spent - begin).checked_div(done).unwrap_or_default();
         spent >= self.schedule.max_time
             || (block >= self.schedule.fewest && spent + per_block > self.schedule.share)
     }

@@ -7,8 +7,8 @@ use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
 use corun_machine::{Machine, ProcessorState, RootFiles};
 use corun_record::{
-    Actionable, Arm, Caveat, Design, Document, Estimate, Exit, MachineSummary, Metric, Placement,
-    Run, Sample, Workload,
+    Actionable, Arm, Caveat, Design, Document, Ending, Estimate, Exit, MachineSummary, Metric,
+    Placement, Run, Sample, Workload,
 };
 use corun_workload::Row;
 
@@ -16,12 +16,13 @@ use crate::analysis::{self, AnalysisRequest, Workers};
 use crate::cores::{Core, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::{
-    BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, not_begun,
-    run_experiment,
+    BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, go_on,
+    not_begun,
 };
 use crate::initial_state::InitialState;
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
+use crate::resume::{Differs, Earlier};
 use crate::stopping::PlannedAnalyses;
 
 /// Why a measurement could not be made.
@@ -36,6 +37,9 @@ pub enum MeasureError {
     /// An arm failed.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
+    /// An earlier run cannot be gone on with.
+    #[error(transparent)]
+    Differs(#[from] Differs),
 }
 
 impl Actionable for MeasureError {
@@ -44,6 +48,7 @@ impl Actionable for MeasureError {
             Self::Request(error) => error.exit(),
             Self::Layout(error) => error.exit(),
             Self::Execution(error) => error.exit(),
+            Self::Differs(error) => error.exit(),
         }
     }
 
@@ -52,6 +57,7 @@ impl Actionable for MeasureError {
             Self::Request(error) => error.next_step(),
             Self::Layout(error) => error.next_step(),
             Self::Execution(error) => error.next_step(),
+            Self::Differs(error) => error.next_step(),
         }
     }
 }
@@ -77,6 +83,8 @@ pub struct Measurement<'a> {
     /// The time that the fewest blocks may take.
     limit: Duration,
     started: SystemTime,
+    /// What was measured before of the same run.
+    earlier: Option<Earlier>,
 }
 
 impl<'a> Measurement<'a> {
@@ -94,6 +102,21 @@ impl<'a> Measurement<'a> {
         Self::prepare_in(&InitialState::observe(), request, machine, interrupt, smt)
     }
 
+    /// The same for a run that goes on where it ended early.
+    ///
+    /// # Errors
+    /// As for [`prepare`](Self::prepare), and if anything is not as it was.
+    pub fn prepare_again(
+        earlier: Earlier,
+        request: &'a Request,
+        machine: &'a Machine,
+        interrupt: Interrupt,
+        smt: Option<SmtSwitch>,
+    ) -> Result<Self, MeasureError> {
+        let state = InitialState::observe();
+        Self::prepare_as(&state, Some(earlier), request, machine, interrupt, smt)
+    }
+
     /// The same in a state that was observed before corun changed anything itself.
     ///
     /// # Errors
@@ -103,10 +126,25 @@ impl<'a> Measurement<'a> {
         request: &'a Request,
         machine: &'a Machine,
         interrupt: Interrupt,
+        smt: Option<SmtSwitch>,
+    ) -> Result<Self, MeasureError> {
+        Self::prepare_as(initial_state, None, request, machine, interrupt, smt)
+    }
+
+    fn prepare_as(
+        initial_state: &InitialState,
+        earlier: Option<Earlier>,
+        request: &'a Request,
+        machine: &'a Machine,
+        interrupt: Interrupt,
         mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let mut resolved = request.resolve()?;
         let cores: Vec<Core> = initial_state.idlest_first(usable_cores(machine));
+        let cores = match &earlier {
+            Some(earlier) => earlier.first(cores),
+            None => cores,
+        };
         let (cores, divided) = resolved.divide(cores, request.cores)?;
         let layout = Layout::new(
             &cores,
@@ -123,7 +161,16 @@ impl<'a> Measurement<'a> {
         let mut caveats = initial_state.caveats();
         caveats.extend(initial_state.choice(&cores, &layout.arms));
         caveats.extend(divided);
-        let executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
+        let mut executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
+        if let Some(Earlier { run, spent }) = &earlier {
+            executor.spent_before(*spent);
+            executor.set_operations(run.workload.operations as u64);
+        }
+        if let Some(earlier) = &earlier {
+            let machine = machine_summary(machine);
+            earlier.check(&machine, &resolved.description, resolved.sized_by, &layout.arms)?;
+        }
+        let started = earlier.as_ref().and_then(Earlier::started);
         Ok(Self {
             request,
             machine,
@@ -137,7 +184,8 @@ impl<'a> Measurement<'a> {
             row: resolved.row,
             caveats,
             limit: request.max_time,
-            started: SystemTime::now(),
+            started: started.unwrap_or_else(SystemTime::now),
+            earlier,
         })
     }
 
@@ -184,7 +232,11 @@ impl<'a> Measurement<'a> {
         mut self,
         observer: &mut dyn Observer,
     ) -> Result<(Run, Option<ExecutionError>), MeasureError> {
-        let seed = self.request.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started));
+        let earlier = self.earlier.take();
+        let seed = match &earlier {
+            Some(earlier) => earlier.run.design.seed,
+            None => self.request.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started)),
+        };
         let schedule = BlockSchedule {
             seed,
             warmup: self.request.warmup,
@@ -194,10 +246,13 @@ impl<'a> Measurement<'a> {
         };
         let mut planned = PlannedAnalyses::new(self.request, &self.layout.arms);
         self.executor.limit_runs(self.limit);
-        let outcome = match self.calibrate() {
+        let is_again = earlier.is_some();
+        let finished = earlier.map_or_else(Vec::new, |earlier| earlier.run.samples);
+        let outcome = match if is_again { Ok(()) } else { self.calibrate() } {
             Ok(()) => {
+                observer.run_begins(&self.record(seed, &planned));
                 let (arms, executor) = (&self.layout.arms, &mut self.executor);
-                run_experiment(arms, &schedule, &mut planned, executor, observer)
+                go_on(arms, &schedule, finished, &mut planned, executor, observer)
             }
             Err(failure) => not_begun(failure, &schedule),
         };
@@ -225,39 +280,54 @@ impl<'a> Measurement<'a> {
             &question,
             self.machine.hypervisor.as_deref(),
         );
+        let before = self.record(seed, &planned);
+        let run = Run {
+            elapsed_s: self.executor.elapsed().as_secs_f64(),
+            ending: outcome.ending,
+            design: Design { blocks: outcome.blocks, ..before.design },
+            observations: analysis.observations,
+            verdicts: analysis.verdicts,
+            caveats: [before.caveats, analysis.caveats].concat(),
+            samples: outcome.samples,
+            ..before
+        };
+        Ok((run, outcome.failure))
+    }
+
+    /// The run before its first block.
+    fn record(&self, seed: u64, planned: &PlannedAnalyses) -> Run {
         let design = Design {
             seed,
-            blocks: outcome.blocks,
+            blocks: 0,
             warmup: self.request.warmup,
-            cores: self.layout.cores,
+            cores: self.layout.cores.clone(),
             target: self.request.target,
             practical: self.request.practical,
             interim_analyses: planned.analyses(),
             max_time_s: self.request.max_time.as_secs_f64(),
         };
-        let mut description = self.description;
-        description.operations = self.executor.operations();
+        let mut workload =
+            Workload { operations: self.executor.operations(), ..self.description.clone() };
         if let Some(parameter) = self.sized_by {
-            description.parameters.insert(parameter.to_owned(), description.operations.to_string());
+            workload.parameters.insert(parameter.to_owned(), workload.operations.to_string());
         }
-        let run = Run {
+        Run {
             format: Run::FORMAT.to_owned(),
             version: Run::VERSION,
             corun_version: env!("CARGO_PKG_VERSION").to_owned(),
             started: humantime::format_rfc3339_seconds(self.started).to_string(),
             elapsed_s: self.executor.elapsed().as_secs_f64(),
-            ending: outcome.ending,
-            workload: description,
+            ending: Ending::interrupted(),
+            workload,
             machine: machine_summary(self.machine),
             design,
-            arms: self.layout.arms,
-            not_possible: self.layout.not_possible,
-            observations: analysis.observations,
-            verdicts: analysis.verdicts,
-            caveats: [self.caveats, analysis.caveats].concat(),
-            samples: outcome.samples,
-        };
-        Ok((run, outcome.failure))
+            arms: self.layout.arms.clone(),
+            not_possible: self.layout.not_possible.clone(),
+            observations: Vec::new(),
+            verdicts: Vec::new(),
+            caveats: self.caveats.clone(),
+            samples: Vec::new(),
+        }
     }
 }
 
@@ -267,6 +337,7 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
     let cores = usable_cores(machine);
     let (frequency, state) = settings(machine);
     MachineSummary {
+        host: host(),
         cpu_model: machine.cpu_model.clone(),
         hypervisor: machine.hypervisor.clone(),
         kernel: corun_files::kernel_text("/proc/sys/kernel/osrelease")
@@ -284,6 +355,12 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
         microcode: state.microcode,
         vulnerabilities: state.vulnerabilities,
     }
+}
+
+/// The name of this host.
+pub fn host() -> Option<String> {
+    let name = corun_files::kernel_text("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// What the running kernel reports of clocks, microcode and mitigations.

@@ -13,6 +13,7 @@ mod by_number;
 mod calibration;
 mod issue;
 mod json;
+mod kept_runs;
 mod mapping;
 mod model;
 mod names;
@@ -60,6 +61,7 @@ pub use calibration::{
 };
 pub use issue::IssueCycles;
 pub use json::{Document, ReadError, json_text};
+pub use kept_runs::{KeptRun, KeptRunList};
 pub use mapping::{MappingError, Slot};
 pub use model::{
     CheckedModel, DifferingFigure, ListedModel, ModelChecks, ModelDescription, ModelDifference,

@@ -197,6 +197,9 @@ pub enum Mode {
 /// What the experiment ran on, in the few facts a table needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineSummary {
+    /// The host's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// The CPU model's name.
     pub cpu_model: Option<String>,
     /// The hypervisor's name, in a virtual machine.

@@ -17,6 +17,7 @@ mod markdown;
 mod model;
 mod prediction;
 mod prose;
+mod runs;
 mod schedule;
 mod shapes;
 mod simulation;
@@ -44,6 +45,7 @@ pub use figures::{grouped, interval, joules, ratio, seconds};
 pub use markdown::to_markdown;
 pub use model::{checked_models, describe_model, list_models, models_side_by_side};
 pub use prediction::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
+pub use runs::list_runs;
 pub use schedule::{gantt, list_scheduling, schedule_to_csv, schedule_to_terminal};
 pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,

@@ -46,6 +46,9 @@ pub(crate) fn load(load: &ServiceLoad) -> String {
 }
 
 pub(crate) fn machine(machine: &MachineSummary) -> String {
+    if machine.online_cpus == 0 {
+        return "an unknown machine".to_owned();
+    }
     let mut facts = vec![machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned())];
     facts.push(format!(
         "{}, {}",

@@ -465,6 +465,10 @@ impl StudyRunner<'_> {
 struct Forwarding<'a>(&'a mut dyn StudyObserver);
 
 impl Observer for Forwarding<'_> {
+    fn run_begins(&mut self, run: &Run) {
+        self.0.run_begins(run);
+    }
+
     fn arm_starts(&mut self, block: Option<u32>, arm: &corun_record::Arm, elapsed: Duration) {
         self.0.arm_starts(block, arm, elapsed);
     }

@@ -92,6 +92,7 @@ fn arguments(input: &Path) -> Vec<String> {
 
 fn corun(input: &Path, most: u32) -> Record<ThreadSweep> {
     let output = Command::new(env!("CARGO_BIN_EXE_corun"))
+        .env("CORUN_STORE", "")
         .args(["threads", "--max-time=5m", "--json=-", "--practical=2%", "--", "xz"])
         .args(arguments(input))
         .stderr(Stdio::inherit())

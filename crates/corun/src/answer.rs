@@ -25,6 +25,7 @@ pub(crate) fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
     match root == Path::new("/") {
         true => summary,
         false => MachineSummary {
+            host: None,
             kernel: None,
             governors: Vec::new(),
             frequency_drivers: Vec::new(),

@@ -1,12 +1,14 @@
-//! Documents that a command is given by name, such as `corun compare A.json B.json`.
+//! Documents that a command is given by name, such as `corun compare A B`.
 //!
-//! A name is a file that corun wrote with `--json`, or `-` for standard input.
+//! A name is a file that corun wrote with `--json`, `-` for standard input, or a run that is kept: its id, the
+//! beginning of that, a tag, `last` or `last~1`. A file goes before a run.
 
 use std::path::Path;
 
 use corun_files::InputKind;
-use corun_record::shown;
+use corun_record::{excerpt, shown};
 
+use crate::keeping;
 use crate::problem::Problem;
 
 /// The JSON of the document that this name stands for.
@@ -14,10 +16,20 @@ use crate::problem::Problem;
 /// # Errors
 /// If there is no such document, or it cannot be read.
 pub(crate) fn text(name: &str) -> Result<String, Problem> {
-    corun_files::text(Path::new(name), InputKind::DOCUMENT).map_err(|error| {
-        Problem::usage(
-            format!("{}: {error}", shown(name)),
-            "Name a file that corun wrote with --json FILE.",
-        )
-    })
+    let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
+    if path.exists() || name.contains('/') || name.ends_with(".json") {
+        return corun_files::text(path, InputKind::DOCUMENT).map_err(|error| {
+            Problem::usage(
+                format!("{}: {error}", shown(name)),
+                "Name a file that corun wrote with --json FILE, or a run of `corun runs list`.",
+            )
+        });
+    }
+    match keeping::existing()? {
+        Some(store) => Ok(store.document_of(name)?),
+        None => Err(Problem::usage(
+            format!("expected a file or a run, found neither called \"{}\"", excerpt(name)),
+            "Name a file that corun wrote with --json FILE. No run is kept yet.",
+        )),
+    }
 }

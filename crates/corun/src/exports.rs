@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use corun_record::Document;
 use corun_report::{Destination, ExportError};
 
+use crate::keeping::Keeper;
 use crate::problem::{Problem, say};
 use crate::terminal;
 
@@ -13,9 +15,10 @@ pub(crate) type Form<T> = fn(&T) -> String;
 /// Where a result goes, and in which form.
 pub(crate) struct Exports<T> {
     files: Vec<(Destination, Form<T>)>,
+    keeper: Keeper,
 }
 
-impl<T> Exports<T> {
+impl<T: Document> Exports<T> {
     /// Opens every place that is asked for.
     ///
     /// # Errors
@@ -37,7 +40,12 @@ impl<T> Exports<T> {
         for (path, form) in wanted {
             files.push((Destination::open(path)?, form));
         }
-        Ok(Self { files })
+        Ok(Self { files, keeper: Keeper::new::<T>() })
+    }
+
+    /// The same for a result of which something is kept already.
+    pub(crate) fn kept_by(self, keeper: Keeper) -> Self {
+        Self { keeper, ..self }
     }
 
     /// Whether a person gets to see the result: no file takes standard output.
@@ -58,7 +66,7 @@ impl<T> Exports<T> {
         self.write_by(terminal::show_coloured, result, shown, whole)
     }
 
-    /// Shows the result and writes every file; what cannot be written where it was asked for is
+    /// Keeps the result, shows it and writes every file; what cannot be written where it was asked for is
     /// kept whole in the folder for temporary files.
     ///
     /// # Errors
@@ -73,12 +81,15 @@ impl<T> Exports<T> {
     }
 
     fn write_by(
-        self,
+        mut self,
         show: fn(&str) -> Result<(), ExportError>,
         result: &T,
         shown: impl Fn(&T) -> String,
         whole: Form<T>,
     ) -> Result<(), Problem> {
+        if self.keeper.is_asked() {
+            self.keeper.finish(&whole(result));
+        }
         let mut first_failure = None;
         if self.are_beside_a_view() {
             first_failure = show(&shown(result)).err();

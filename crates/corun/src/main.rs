@@ -13,6 +13,7 @@ mod first_steps;
 mod foreground;
 mod help;
 mod interruption;
+mod keeping;
 mod parse;
 mod problem;
 mod progress;
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 use clap::{ColorChoice, Parser};
 
 use command::Command;
+use keeping::StoreArguments;
 
 /// Measures what sharing a core (SMT, hyper-threading) does to a program.
 #[derive(Debug, Parser)]
@@ -38,16 +40,19 @@ struct CommandLine {
     /// Colour the output; auto heeds NO_COLOR, CLICOLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
+    #[command(flatten)]
+    store: StoreArguments,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
 fn main() -> ExitCode {
     interruption::outlive_large_files();
-    let line = match parse::command_line() {
+    let (line, path) = match parse::command_line() {
         Ok(line) => line,
         Err(exit) => return exit,
     };
+    keeping::set(line.store, path);
     let ended = line.command.map_or_else(first_steps::run, Command::run);
     standard_input::remark_on_unread_pipe();
     match ended {

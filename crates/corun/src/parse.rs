@@ -19,11 +19,11 @@ pub(crate) fn grammar() -> Command {
     help::with_endings(CommandLine::command())
 }
 
-/// What was asked for.
+/// What was asked for, and the path of its subcommand, such as `trace info`.
 ///
 /// # Errors
 /// The exit code, once help was shown or a mistake reported.
-pub(crate) fn command_line() -> Result<CommandLine, ExitCode> {
+pub(crate) fn command_line() -> Result<(CommandLine, String), ExitCode> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let colour = colour_asked(&typed);
     terminal::set_colour(colour);
@@ -46,12 +46,38 @@ impl From<clap::Error> for Mistake {
     }
 }
 
-fn parsed(mut grammar: Command, typed: &[OsString]) -> Result<CommandLine, Mistake> {
+/// The command line of a run that is gone on with.
+///
+/// # Errors
+/// If it has no meaning to this corun.
+pub(crate) fn again(typed: &[OsString]) -> Result<CommandLine, Problem> {
+    let parsed = parsed(grammar(), typed).map_err(|mistake| match mistake {
+        Mistake::Clap(error) => Problem::usage(
+            mistake_alone(&error.render().to_string()),
+            "The run was begun by another version of corun: measure anew.",
+        ),
+        Mistake::OptionAfterCommand(problem) => problem,
+    });
+    parsed.map(|(line, _)| line)
+}
+
+fn parsed(mut grammar: Command, typed: &[OsString]) -> Result<(CommandLine, String), Mistake> {
     let matches = grammar.try_get_matches_from_mut(typed)?;
     if let Some(problem) = option_after_command(&grammar, &matches, typed) {
         return Err(Mistake::OptionAfterCommand(problem));
     }
-    Ok(CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))?)
+    let line =
+        CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))?;
+    Ok((line, path_of(&matches)))
+}
+
+fn path_of(matches: &ArgMatches) -> String {
+    let (mut found, mut path) = (matches, Vec::new());
+    while let Some((name, inner)) = found.subcommand() {
+        path.push(name);
+        found = inner;
+    }
+    path.join(" ")
 }
 
 /// The colour asked for, known before the line is parsed: a mistake in it is shown in colour, too.
@@ -190,34 +216,32 @@ fn answered(answer: &clap::Error, exit: ExitCode) -> ExitCode {
     shown.map_or_else(|error| Problem::from(error).report(), |()| exit)
 }
 
-/// The mistake alone, on one line: in what follows it arguments is unknown from clap's own lines.
+/// The mistake alone, on one line, with where to find more.
 fn mistake(rendered: &str) -> String {
+    format!("{}\n\nFor more information, try '--help'.", mistake_alone(rendered))
+}
+
+/// The mistake alone, on one line: in what follows it arguments is unknown from clap's own lines.
+fn mistake_alone(rendered: &str) -> String {
     let end = ["\n\nUsage: ", "\n\nFor more information"]
         .iter()
         .filter_map(|it| rendered.rfind(it))
         .min();
     let sentence = rendered[..end.unwrap_or(rendered.len())].trim_end();
-    format!("{}\n\nFor more information, try '--help'.", on_one_line(sentence))
+    on_one_line(sentence)
 }
 
 /// The path of the subcommand that a line runs, such as `trace info`.
 #[cfg(test)]
 pub(crate) fn subcommand_of(typed: &[OsString]) -> Result<String, String> {
-    parsed(grammar(), typed).map_err(|mistake| format!("{mistake:?}"))?;
-    let matches = grammar().get_matches_from(typed);
-    let (mut found, mut path) = (&matches, Vec::new());
-    while let Some((name, inner)) = found.subcommand() {
-        path.push(name);
-        found = inner;
-    }
-    Ok(path.join(" "))
+    parsed(grammar(), typed).map(|(_, path)| path).map_err(|mistake| format!("{mistake:?}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(line: &str) -> Result<CommandLine, String> {
+    fn said(line: &str) -> Result<(CommandLine, String), String> {
         let typed: Vec<OsString> =
             shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
         parsed(grammar(), &typed).map_err(|mistake| match mistake {

@@ -159,6 +159,7 @@ fn simulated_yield(
         Ratio::FullToStacked => ("stacked,full", Metric::MultitaskingGain),
     };
     let mut command = Command::new(corun);
+    command.env("CORUN_STORE", "");
     command.args(["simulate", "--quiet", "--json=-", "--model", model]);
     command.args(["--placement", placements, "--warmup", WARM_UP, "--length", COUNTED]);
     command.args(settings.iter().map(|setting| format!("--set={setting}")));

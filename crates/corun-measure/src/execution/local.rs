@@ -102,8 +102,13 @@ impl LocalExecutor {
         self.work.operations
     }
 
+    /// Counts time that was spent before, by another process that this one goes on for.
+    pub(crate) fn spent_before(&mut self, spent: Duration) {
+        self.begin = self.begin.checked_sub(spent).unwrap_or(self.begin);
+    }
+
     /// Sets the operations one worker does in one run, where that can be set.
-    pub(super) fn set_operations(&mut self, operations: u64) {
+    pub(crate) fn set_operations(&mut self, operations: u64) {
         if self.work.task.set_operations(operations) {
             self.work.operations = operations as f64;
             self.checks.clear();

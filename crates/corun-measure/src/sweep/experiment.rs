@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use corun_record::{Arm, EndReason, Ending, Goal, Sample};
+use corun_record::{Arm, EndReason, Ending, Goal, Sample, Workload};
 use corun_stats::best_of_several::SharedLevel;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -58,9 +58,13 @@ pub struct SweepSchedule {
 
 /// Is notified of how the sweep goes.
 pub trait SweepObserver {
+    /// The sweep is about to begin; `started` is RFC 3339.
+    fn sweep_begins(&mut self, _started: &str, _workload: &Workload) {}
     /// An arm is about to run in block `block`; `None` while warming up.
     fn arm_starts(&mut self, _block: Option<u32>, _arm: &Arm) {}
-    /// A block is finished; the best arm so far is given, and the time left.
+    /// A block is finished; its samples are given.
+    fn block_is_finished(&mut self, _samples: &[Sample], _elapsed: Duration) {}
+    /// After a block: the best arm so far, and how many are left.
     fn block_ends(&mut self, _blocks: u32, _best: &Arm, _running: usize, _elapsed: Duration) {}
 }
 
@@ -220,6 +224,7 @@ impl Sweep<'_> {
     ) -> Result<SweepOutcome, ExecutionError> {
         let last = ANALYSES.last().copied().unwrap_or(0);
         for block in 0..last {
+            let before = self.samples.len();
             let left = self.schedule.max_time.saturating_sub(executor.elapsed());
             if block > 0 && self.block_time() > left {
                 let sentence = self.time_up(block);
@@ -248,6 +253,7 @@ impl Sweep<'_> {
                 }
                 Err(error) => return Err(error),
             }
+            observer.block_is_finished(&self.samples[before..], executor.elapsed());
             if self.search.running().is_empty()
                 && let Some(error) = self.first_failure.take()
             {

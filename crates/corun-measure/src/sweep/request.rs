@@ -153,7 +153,10 @@ impl<'a> ThreadSearch<'a> {
             max_time: run.max_time,
         };
         let outcome = match calibrated {
-            Ok(_) => run_sweep(&self.grid, &schedule, &mut self.executor, observer)?,
+            Ok(_) => {
+                observer.sweep_begins(&self.started(), &self.workload);
+                run_sweep(&self.grid, &schedule, &mut self.executor, observer)?
+            }
             Err(ExecutionError::Timeout { .. }) => {
                 SweepOutcome::not_begun("one run takes longer than the time allowed".to_owned())
             }
@@ -162,11 +165,16 @@ impl<'a> ThreadSearch<'a> {
         Ok(self.document(&schedule, outcome))
     }
 
+    fn started(&self) -> String {
+        humantime::format_rfc3339_seconds(self.started).to_string()
+    }
+
     fn document(
         self,
         schedule: &SweepSchedule,
         mut outcome: SweepOutcome,
     ) -> (Record<ThreadSweep>, Option<ExecutionError>) {
+        let started = self.started();
         let failure = outcome.failure.take();
         let cpu_share = cpu_use::share(&with_twins(&outcome), &outcome.samples, self.workload.mode);
         let arms = with_twins(&outcome);
@@ -200,7 +208,6 @@ impl<'a> ThreadSearch<'a> {
             workload: self.workload,
             samples: outcome.samples,
         };
-        let started = humantime::format_rfc3339_seconds(self.started).to_string();
         let hypervisor = self.machine.hypervisor.as_deref();
         let mut seen = caveats::of(&arms, &sweep.samples, &[], hypervisor);
         seen.extend(cpu_share.and_then(cpu_use::caveat));

@@ -56,6 +56,7 @@ fn audit() -> Audit {
         rounds: 8,
         ending: corun_record::Ending::completed(),
         machine: MachineSummary {
+            host: None,
             cpu_model: Some("a processor".to_owned()),
             hypervisor: None,
             kernel: Some("6.1.0".to_owned()),

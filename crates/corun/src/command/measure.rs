@@ -8,15 +8,17 @@ use clap::Args;
 use corun_machine::Machine;
 use corun_machine::switch::{self, SmtSwitch};
 use corun_measure::experiment::Observer;
-use corun_measure::{Forecaster, Measurement, Request};
+use corun_measure::{Earlier, Forecaster, Measurement, Request};
 use corun_record::{Document, Exit, Placement, Run, SmtState};
 
+use super::resume::{Resumed, resumed};
 use super::service::ServiceArguments;
 use super::smt::SwitchArguments;
 use super::work::{SurroundingArguments, WorkArguments};
 use crate::consent;
 use crate::exports::{Exports, Form};
 use crate::interruption;
+use crate::keeping::{Keeper, KeepingBlocks};
 use crate::problem::{Problem, code};
 use crate::progress::ProgressLine;
 use crate::{terminal, values};
@@ -35,6 +37,13 @@ pub(crate) struct Arguments {
     surroundings: SurroundingArguments,
     #[command(flatten)]
     design: DesignArguments,
+    /// Go on with a run that ended early, in its own folder and with its own command and options: an id of
+    /// `corun runs list`, a tag, or `last`
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "WorkArguments", "ServiceArguments", "ArmArguments", "SmtArguments", "SurroundingArguments",
+        "DesignArguments",
+    ])]
+    resume: Option<String>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -119,19 +128,39 @@ struct OutputArguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let Some(name) = &arguments.resume else {
+        return measured(arguments, &arguments.output, None, Keeper::new::<Run>());
+    };
+    let Resumed { arguments: own, earlier, keeper } = resumed(name)?;
+    let output = if arguments.output.has_files() { &arguments.output } else { &own.output };
+    measured(&own, output, Some(earlier), keeper)
+}
+
+fn measured(
+    arguments: &Arguments,
+    output: &OutputArguments,
+    earlier: Option<Earlier>,
+    keeper: Keeper,
+) -> Result<ExitCode, Problem> {
     let request = arguments.request()?;
-    let exports = arguments.output.open()?;
+    let exports = output.open()?;
     request.check()?;
     let interrupt = interruption::on_signals()?;
     let switch = arguments.smt.begin()?;
     let machine = Machine::read(Path::new("/"))?;
-    let measurement = Measurement::prepare(&request, &machine, interrupt, switch)?;
-    let mut progress =
-        ProgressLine::new(Forecaster::new(&request, measurement.arms()), arguments.output.quiet);
+    let measurement = match earlier {
+        None => Measurement::prepare(&request, &machine, interrupt, switch)?,
+        Some(earlier) => {
+            Measurement::prepare_again(earlier, &request, &machine, interrupt, switch)?
+        }
+    };
+    let progress = ProgressLine::new(Forecaster::new(&request, measurement.arms()), output.quiet);
+    let mut progress = KeepingBlocks::new(progress, keeper);
     let outcome = measurement.run(&mut progress as &mut dyn Observer);
+    let (progress, keeper) = progress.into_parts();
     progress.finish();
     let (run, failure) = outcome?;
-    exports.write_coloured(&run, |run| arguments.output.shown(run), Run::to_json)?;
+    exports.kept_by(keeper).write_coloured(&run, |run| output.shown(run), Run::to_json)?;
     if let Some(failure) = failure {
         return Err(failure.into());
     }
@@ -139,6 +168,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 impl OutputArguments {
+    fn has_files(&self) -> bool {
+        self.json.is_some() || self.csv.is_some() || self.markdown.is_some()
+    }
+
     fn shown(&self, run: &Run) -> String {
         let form = match self.brief {
             true => corun_report::answers_to_terminal,

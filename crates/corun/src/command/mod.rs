@@ -14,6 +14,8 @@ mod models;
 mod named_runs;
 mod predict;
 mod program;
+mod resume;
+mod runs;
 mod schedule;
 mod service;
 mod simulate;
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Simulate(simulate::Arguments),
     /// Predict what a busy sibling does to a program on a core model, why, and what the program takes there alone
     Predict(Box<predict::Arguments>),
+    /// List, show, tag, export and import the runs that are kept
+    Runs(runs::Arguments),
     /// Simulate loads under scheduling policies on a machine with SMT
     Schedule(Box<schedule::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
@@ -95,6 +99,7 @@ impl Command {
             Self::Smt(_)
                 | Self::Compare(_)
                 | Self::Trend(_)
+                | Self::Runs(_)
                 | Self::Completions(_)
                 | Self::Man(_)
                 | Self::AuditLoad
@@ -113,6 +118,7 @@ impl Command {
             Self::Models(arguments) => models::run(&arguments),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),
+            Self::Runs(arguments) => runs::run(&arguments),
             Self::Schedule(arguments) => schedule::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),

@@ -14,6 +14,7 @@ use super::service::ServiceArguments;
 use super::work::{SurroundingArguments, WorkArguments};
 use crate::exports::{Exports, Form};
 use crate::interruption;
+use crate::keeping::{Keeper, KeepingBlocks};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::{terminal, values};
@@ -117,11 +118,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     request.run.check()?;
     let interrupt = interruption::on_signals()?;
     let search = ThreadSearch::prepare(&request, &machine, interrupt)?;
-    let mut progress = SweepProgress::new(request.run.max_time, arguments.output.quiet);
+    let progress = SweepProgress::new(request.run.max_time, arguments.output.quiet);
+    let mut progress = KeepingBlocks::new(progress, Keeper::new::<Record<ThreadSweep>>());
     let outcome = search.run(&mut progress);
+    let (progress, keeper) = progress.into_parts();
     progress.line.finish();
     let (sweep, failure) = outcome?;
-    exports.write(&sweep, |sweep| arguments.output.shown(sweep), Record::to_json)?;
+    exports.kept_by(keeper).write(
+        &sweep,
+        |sweep| arguments.output.shown(sweep),
+        Record::to_json,
+    )?;
     if let Some(failure) = failure {
         return Err(failure.into());
     }

@@ -63,6 +63,10 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             example("A built-in workload", "corun measure --workload fib"),
             example(
+                "The run that was killed, from its last block on",
+                "corun measure --resume last",
+            ),
+            example(
                 "Input from a pipe, read from its start by each run",
                 "zcat input.gz | corun measure --stdin - ./parser",
             ),
@@ -171,6 +175,47 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "Beside another program",
                 "corun predict --beside 'xz -kc FILE' -- gzip -kc FILE",
             ),
+        ],
+    ),
+    ("runs", &[example("The runs that are kept", "corun runs list")]),
+    (
+        "runs list",
+        &[
+            example("What was measured this week", "corun runs list --command measure --since 7d"),
+            example(
+                "Runs of a program, for a program",
+                "corun runs list --workload ./solver --json -",
+            ),
+        ],
+    ),
+    (
+        "runs show",
+        &[
+            example("The newest answer once more", "corun runs show last"),
+            example("The one before it, as JSON", "corun runs show last~1 --json run.json"),
+        ],
+    ),
+    ("runs tag", &[example("A name for the newest run", "corun runs tag last before-upgrade")]),
+    ("runs note", &[example("A line beside it", "corun runs note last 'with the fan cleaned'")]),
+    (
+        "runs delete",
+        &[
+            example("One run", "corun runs delete 3f2a9c1b"),
+            example("All runs of a workload", "corun runs delete --workload fib --all"),
+        ],
+    ),
+    (
+        "runs export",
+        &[
+            example("Every sample of two runs", "corun runs export last last~1 --csv samples.csv"),
+            example("For pandas, R or DuckDB", "corun runs export --since 30d --directory runs"),
+        ],
+    ),
+    (
+        "runs import",
+        &[
+            example("Runs of another machine", "corun runs import --tag cluster node*.json"),
+            example("What hyperfine measured", "corun runs import hyperfine.json"),
         ],
     ),
     (

@@ -17,6 +17,7 @@ mod first_steps;
 mod full_disk;
 mod hostile;
 mod interruption;
+mod kept_runs;
 mod left_behind;
 mod limits;
 mod models;

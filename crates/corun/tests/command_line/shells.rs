@@ -150,7 +150,8 @@ fn progress_is_on_a_terminal_and_nowhere_else() {
         let command =
             format!("stty columns 60 rows 20; {corun} {} {more} > /dev/null", line.join(" "));
         let script = ["-q", "-e", "-f", "-c", &command, "/dev/null"];
-        let outcome = Outcome::of(Command::new("script").args(script).stdin(Stdio::null()));
+        let mut command = Command::new("script");
+        let outcome = Outcome::of(command.args(script).stdin(Stdio::null()).env("CORUN_STORE", ""));
         assert_eq!(outcome.exit, Some(0), "{}{}", outcome.output, outcome.errors);
         outcome.output
     };

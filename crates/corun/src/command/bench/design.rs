@@ -12,6 +12,7 @@ use corun_measure::suite::{self, Item, SuiteDesign};
 use corun_record::{Actionable, Bench, Document, Exit, Placement};
 
 use crate::exports::{Exports, Form};
+use crate::keeping::{Keeper, KeepingBlocks};
 use crate::problem::{Problem, code};
 use crate::progress::SuiteProgress;
 use crate::{interruption, values};
@@ -69,12 +70,14 @@ impl DesignArguments {
         ])?;
         let interrupt = interruption::on_signals()?;
         let machine = Machine::read(Path::new("/"))?;
-        let mut progress = SuiteProgress::new(items.len(), self.quiet).of_blocks(blocks);
+        let progress = SuiteProgress::new(items.len(), self.quiet).of_blocks(blocks);
+        let mut progress = KeepingBlocks::new(progress, Keeper::new::<Bench>());
         let (bench, failure) =
             suite::run_suite(items, &design, &machine, &interrupt, &mut progress);
+        let (progress, keeper) = progress.into_parts();
         progress.finish();
         let is_shown = exports.are_beside_a_view();
-        exports.write(&bench, form, Bench::to_json)?;
+        exports.kept_by(keeper).write(&bench, form, Bench::to_json)?;
         match failure {
             // What was not run is part of what is shown.
             Some(failure) if is_shown => return Ok(code(failure.exit())),

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::{terminal, values};
 
 /// The workloads that the sweep is made of.
-const SWEEP: HierarchySweep = HierarchySweep {
+pub(in crate::command) const SWEEP: HierarchySweep = HierarchySweep {
     latency: "chase",
     bandwidth: "stream",
     kernels: &[("read", 1), ("write", 1), ("copy", 2)],

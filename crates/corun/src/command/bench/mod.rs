@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+pub(super) use memory_hierarchy::SWEEP;
+
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]

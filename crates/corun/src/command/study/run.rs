@@ -12,6 +12,7 @@ use corun_study::Settings;
 use super::prediction::PredictionArguments;
 use crate::command::smt::SwitchArguments;
 use crate::exports::{Exports, Form};
+use crate::keeping::{Keeper, KeepingBlocks};
 use crate::problem::{Problem, code};
 use crate::progress::SuiteProgress;
 use crate::{consent, interruption, terminal, values};
@@ -68,15 +69,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         cycles,
         seed: arguments.seed,
     };
-    let mut progress = SuiteProgress::new(settings.selection.experiments(), arguments.quiet)
+    let progress = SuiteProgress::new(settings.selection.experiments(), arguments.quiet)
         .ends_before(settings.max_time);
+    let mut progress = KeepingBlocks::new(progress, Keeper::new::<StudyResult>());
     let outcome = corun_study::run_study(&study, &settings, &interrupt, &mut progress);
+    let (progress, keeper) = progress.into_parts();
     progress.finish();
     let mut outcome = outcome?;
     outcome.result.caveats.extend(caveats);
     let is_shown = exports.are_beside_a_view();
     let shown = |result: &StudyResult| corun_report::study_to_terminal(result, terminal::width());
-    exports.write(&outcome.result, shown, StudyResult::to_json)?;
+    exports.kept_by(keeper).write(&outcome.result, shown, StudyResult::to_json)?;
     match outcome.failure {
         // What was not run is part of what is shown.
         Some(failure) if is_shown => return Ok(code(failure.exit())),

@@ -1,0 +1,97 @@
+//! Runs that are kept, a row each.
+
+use corun_record::{KeptRun, KeptRunList, shortened};
+
+use crate::prose::plural;
+use crate::tables::Table;
+use crate::terminal::{grid, wrap};
+
+/// The most characters of a cell: a run in full is for `corun runs show`.
+const MOST: usize = 80;
+
+/// A row for each run, the newest first.
+pub fn list_runs(list: &KeptRunList, columns: u16) -> String {
+    if list.runs.is_empty() {
+        return wrap(&format!("No such run is kept in {}.", list.store), "", columns);
+    }
+    let header = ["run", "started (UTC)", "host", "command", "workload", "answer", "tags"];
+    let header = header.map(str::to_owned).to_vec();
+    let rows = list.runs.iter().map(row).collect();
+    let mut text = format!("{}\n", grid(&Table { header, rows }, columns));
+    if list.more > 0 {
+        let more = plural(usize::try_from(list.more).unwrap_or(usize::MAX), "older run");
+        text += &wrap(&format!("{more} not shown; --limit N shows more."), "", columns);
+    }
+    text
+}
+
+fn row(run: &KeptRun) -> Vec<String> {
+    let cell = |text: &str| shortened(text, MOST).into_owned();
+    vec![
+        run.id.clone(),
+        // To the minute.
+        run.started.get(..16).unwrap_or(&run.started).replace('T', " "),
+        run.host.as_deref().map_or_else(|| "-".to_owned(), cell),
+        run.command.clone(),
+        cell(&run.workload),
+        cell(&answer(run)),
+        cell(&run.tags.join(" ")),
+    ]
+}
+
+/// The answer, or how far a run without one has come.
+fn answer(run: &KeptRun) -> String {
+    let blocks = || plural(run.blocks.unwrap_or(0) as usize, "block");
+    let said = match (run.ending, run.is_running) {
+        (Some(_), _) => run.answer.clone(),
+        (None, true) => format!("running, {} so far", blocks()),
+        (None, false) => format!("unfinished, {}", blocks()),
+    };
+    match run.note.as_str() {
+        "" => said,
+        note => format!("{said} ({note})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_record::EndReason;
+
+    use super::*;
+
+    fn run(ending: Option<EndReason>, is_running: bool) -> KeptRun {
+        KeptRun {
+            id: "3f2a9c1b".to_owned(),
+            document: "corun-run".to_owned(),
+            started: "2026-11-01T10:20:30Z".to_owned(),
+            elapsed_s: 12.0,
+            host: Some("box".to_owned()),
+            command: "measure".to_owned(),
+            line: Vec::new(),
+            workload: "sort\u{1b}[2J FILE".to_owned(),
+            answer: "It helps.".to_owned(),
+            ending,
+            is_running,
+            blocks: Some(1),
+            tags: vec!["a".to_owned(), "b".to_owned()],
+            note: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_is_a_row_and_steers_nothing() {
+        let runs = vec![
+            run(Some(EndReason::Completed), false),
+            run(None, true),
+            KeptRun { note: "odd".to_owned(), ..run(None, false) },
+        ];
+        let list = KeptRunList { store: "corun.db".to_owned(), runs, more: 2 };
+        insta::assert_snapshot!(list_runs(&list, 120));
+    }
+
+    #[test]
+    fn nothing_kept_is_said() {
+        let list = KeptRunList { store: "corun.db".to_owned(), runs: Vec::new(), more: 0 };
+        assert_eq!(list_runs(&list, 80), "No such run is kept in corun.db.\n");
+    }
+}

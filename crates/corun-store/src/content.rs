@@ -1,0 +1,320 @@
+//! What of a document stands in columns: its head, its answer in one sentence, its samples and observations.
+
+use corun_record::{
+    Arm, Audit, AuditVerdict, Bench, Blocks, Body, Document, EndReason, Ending, MachineSummary,
+    Metric, Observation, Placements, Prediction, PredictionTable, ReadError, Record, Run, Sample,
+    Schedule, Simulation, Source, StudyResult, ThreadSweep, Workload, on_one_line, shortened,
+};
+use serde_json::Value;
+
+use crate::error::StoreError;
+
+/// The most characters of a name or an answer in a column.
+const MOST: usize = 200;
+
+/// A document taken apart.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(crate) format: String,
+    pub(crate) version: i64,
+    pub(crate) corun_version: String,
+    pub(crate) started: String,
+    pub(crate) elapsed_s: f64,
+    pub(crate) host: Option<String>,
+    pub(crate) workload: String,
+    pub(crate) answer: String,
+    pub(crate) ending: EndReason,
+    /// The subcommand that writes such documents.
+    pub(crate) command: &'static str,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// What belongs to one workload.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) workload: String,
+    pub(crate) operation: String,
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) observations: Vec<Observation>,
+}
+
+/// Takes a document apart.
+///
+/// # Errors
+/// If the text is no document of a run, or not of a version that this corun reads.
+pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
+    let json: Value = serde_json::from_str(text).map_err(|error| {
+        StoreError::Document(format!("expected JSON, found something else: {error}"))
+    })?;
+    let format = json["format"].as_str().unwrap_or_default();
+    let content = match format {
+        Run::FORMAT => Run::from_json(text).map(of_run),
+        Bench::FORMAT => Bench::from_json(text).map(of_bench),
+        StudyResult::FORMAT => StudyResult::from_json(text).map(of_study),
+        Audit::FORMAT => Audit::from_json(text).map(of_audit),
+        Prediction::FORMAT => Prediction::from_json(text).map(|it| of_predictions(vec![it])),
+        PredictionTable::FORMAT => {
+            PredictionTable::from_json(text).map(|it| of_predictions(it.predictions))
+        }
+        <ThreadSweep as Body>::FORMAT => Record::from_json(text).map(of_sweep),
+        <Simulation as Body>::FORMAT => Record::from_json(text).map(of_simulation),
+        <Placements as Body>::FORMAT => Record::from_json(text).map(of_placements),
+        <Blocks as Body>::FORMAT => Record::from_json(text).map(of_blocks),
+        <Schedule as Body>::FORMAT => Record::from_json(text).map(of_schedule),
+        "" => {
+            return Err(StoreError::Document(
+                "expected a document with a format, found JSON without one".to_owned(),
+            ));
+        }
+        other => {
+            return Err(StoreError::Document(format!(
+                "expected the document of a run, found \"{}\"",
+                on_one_line(&shortened(other, MOST))
+            )));
+        }
+    };
+    let content = content.map_err(|error: ReadError| StoreError::Document(error.to_string()))?;
+    Ok(Content {
+        format: format.to_owned(),
+        version: json["version"].as_i64().unwrap_or(0),
+        workload: shortened(&content.workload, MOST).into_owned(),
+        answer: shortened(&content.answer, MOST).into_owned(),
+        ..content
+    })
+}
+
+/// What documents of all kinds say of themselves.
+fn head(
+    command: &'static str,
+    [corun_version, started]: [String; 2],
+    elapsed_s: f64,
+    machine: Option<MachineSummary>,
+    ending: &Ending,
+) -> Content {
+    Content {
+        format: String::new(),
+        version: 0,
+        corun_version,
+        started,
+        elapsed_s,
+        host: machine.and_then(|it| it.host),
+        workload: String::new(),
+        answer: String::new(),
+        ending: ending.reason,
+        command,
+        parts: Vec::new(),
+    }
+}
+
+fn of_record<B>(command: &'static str, record: Record<B>) -> (Content, B) {
+    let Record { corun_version, started, elapsed_s, machine, ending, body, .. } = record;
+    (head(command, [corun_version, started], elapsed_s, machine, &ending), body)
+}
+
+fn of_run(run: Run) -> Content {
+    let head = head(
+        "measure",
+        [run.corun_version.clone(), run.started.clone()],
+        run.elapsed_s,
+        Some(run.machine.clone()),
+        &run.ending,
+    );
+    let answer = answer_of(&run).unwrap_or_else(|| run.ending.sentence.clone());
+    Content { workload: title(&run.workload), answer, parts: vec![part(run)], ..head }
+}
+
+/// What was run, in a few words: a workload's name, or a command as it was typed.
+pub(crate) fn title(workload: &Workload) -> String {
+    match workload.command.is_empty() {
+        true => workload.name.clone(),
+        false => workload.command.join(" "),
+    }
+}
+
+fn part(run: Run) -> Part {
+    Part {
+        workload: title(&run.workload),
+        operation: run.workload.operation,
+        arms: run.arms,
+        samples: run.samples,
+        observations: run.observations,
+    }
+}
+
+fn answer_of(run: &Run) -> Option<String> {
+    let verdict = run.verdicts.first().map(|it| it.sentence.clone());
+    verdict.or_else(|| {
+        let time = run.observations.iter().find(|it| it.metric == Metric::Makespan)?;
+        Some(format!("{} takes {:.4} {}", time.arm, time.estimate.value, time.unit))
+    })
+}
+
+/// Names, each once, in the order in which they come.
+fn joined(names: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all.join(", ")
+}
+
+fn of_bench(bench: Bench) -> Content {
+    let Bench { corun_version, started, elapsed_s, machine, ending, runs, not_possible, .. } =
+        bench;
+    let head = head("bench run", [corun_version, started], elapsed_s, machine, &ending);
+    let answer = match &runs[..] {
+        [one] => answer_of(one).unwrap_or_default(),
+        _ if not_possible.is_empty() => format!("{} runs", runs.len()),
+        _ => format!("{} runs, {} not possible", runs.len(), not_possible.len()),
+    };
+    let workload = joined(runs.iter().map(|run| run.workload.name.clone()));
+    Content { workload, answer, parts: runs.into_iter().map(part).collect(), ..head }
+}
+
+fn of_study(study: StudyResult) -> Content {
+    let StudyResult { corun_version, started, elapsed_s, machine, ending, .. } = study;
+    let head = head("study run", [corun_version, started], elapsed_s, machine, &ending);
+    let measured = study.figures.iter().filter(|it| it.measured.is_some()).count();
+    let errors = study.errors.iter().map(|error| {
+        let column = serde_json::to_value(error.column).unwrap_or_default();
+        format!(
+            ", {} within {:.0} % of published in the mean",
+            column.as_str().unwrap_or_default(),
+            error.mean * 100.0
+        )
+    });
+    let answer = format!(
+        "{measured} of {} figures measured{}",
+        study.figures.len(),
+        errors.collect::<String>()
+    );
+    Content {
+        workload: study.study,
+        answer,
+        parts: study.runs.into_iter().map(part).collect(),
+        ..head
+    }
+}
+
+fn of_audit(audit: Audit) -> Content {
+    let Audit { corun_version, started, elapsed_s, machine, ending, rows, .. } = audit;
+    let head = head("audit", [corun_version, started], elapsed_s, Some(machine), &ending);
+    let mut counts: Vec<(AuditVerdict, usize)> = Vec::new();
+    for row in &rows {
+        match counts.iter_mut().find(|(verdict, _)| *verdict == row.verdict) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((row.verdict, 1)),
+        }
+    }
+    let said = counts.iter().map(|(verdict, count)| {
+        let verdict = serde_json::to_value(verdict).unwrap_or_default();
+        format!("{count} {}", verdict.as_str().unwrap_or_default().replace(['_', '-'], " "))
+    });
+    let answer = said.collect::<Vec<_>>().join(", ");
+    let part = |row: corun_record::AuditRow| Part {
+        workload: row.property,
+        observations: row.observations,
+        ..Part::default()
+    };
+    let workload = "scheduler".to_owned();
+    Content { workload, answer, parts: rows.into_iter().map(part).collect(), ..head }
+}
+
+fn of_predictions(predictions: Vec<Prediction>) -> Content {
+    let completed = Ending::completed();
+    let Some(first) = predictions.first() else {
+        return head("predict", Default::default(), 0.0, None, &completed);
+    };
+    let head = head(
+        "predict",
+        [first.corun_version.clone(), first.started.clone()],
+        predictions.iter().map(|it| it.elapsed_s).sum(),
+        Some(first.machine.clone()),
+        &first.ending,
+    );
+    let workload = first.command.join(" ");
+    let several = predictions.len() > 1;
+    let said = predictions.iter().map(|it| match several {
+        true => format!("{}: {}", it.core.model, predicted(it)),
+        false => format!("{} on {}", predicted(it), it.core.model),
+    });
+    let answer = said.collect::<Vec<_>>().join("; ");
+    let part = |it: Prediction| Part {
+        workload: it.command.join(" "),
+        operation: it.core.model,
+        observations: it.observations,
+        ..Part::default()
+    };
+    Content { workload, answer, parts: predictions.into_iter().map(part).collect(), ..head }
+}
+
+fn predicted(prediction: &Prediction) -> String {
+    if prediction.not_predicted.is_some() {
+        return "not predicted".to_owned();
+    }
+    let of = |metric: Metric| {
+        let it = prediction.estimate(metric, Source::Predicted)?;
+        Some(format!("{} {:.2}", metric.name(), it.value))
+    };
+    let metrics = [Metric::SmtYield, Metric::CoreEquivalence, Metric::InstructionsPerCycle];
+    metrics.into_iter().find_map(of).unwrap_or_default()
+}
+
+fn of_sweep(record: Record<ThreadSweep>) -> Content {
+    let ending = record.ending.sentence.clone();
+    let (head, sweep) = of_record("threads", record);
+    let answer = sweep.answer.map_or(ending, |it| it.sentence);
+    let part = Part {
+        workload: title(&sweep.workload),
+        operation: sweep.workload.operation,
+        arms: sweep.candidates.into_iter().map(|it| it.arm).collect(),
+        samples: sweep.samples,
+        observations: sweep.observations,
+    };
+    Content { workload: part.workload.clone(), answer, parts: vec![part], ..head }
+}
+
+fn of_simulation(record: Record<Simulation>) -> Content {
+    let (head, it) = of_record("simulate", record);
+    let answer = format!("IPC {:.2} on {}", it.ipc, it.core.model);
+    Content { workload: it.command.join(" "), answer, ..head }
+}
+
+fn of_placements(record: Record<Placements>) -> Content {
+    let (head, it) = of_record("simulate", record);
+    let mut comparisons = it.comparisons.iter();
+    let said = comparisons.find(|one| one.metric == Metric::SmtYield).or(it.comparisons.first());
+    let said = said.map(|one| format!("{} {:.2} ({})", one.metric.name(), one.mean, one.placement));
+    let said = said.unwrap_or_else(|| format!("{} placements", it.placements.len()));
+    let answer = format!("{said} on {}", it.core.model);
+    Content { workload: joined(it.workers.into_iter()), answer, ..head }
+}
+
+fn of_blocks(record: Record<Blocks>) -> Content {
+    let (head, it) = of_record("simulate", record);
+    let agreement = it.agreement.map(|it| format!(", mean error {:.1} %", it.mean_error * 100.0));
+    let answer =
+        format!("{} blocks on {}{}", it.blocks.len(), it.core.model, agreement.unwrap_or_default());
+    Content { workload: "blocks of code".to_owned(), answer, ..head }
+}
+
+fn of_schedule(record: Record<Schedule>) -> Content {
+    let (head, it) = of_record("schedule", record);
+    let finished = it.runs.iter().filter(|run| run.finished);
+    let shortest = finished.min_by(|one, other| one.makespan_s.total_cmp(&other.makespan_s));
+    let answer = match shortest {
+        Some(run) => {
+            format!(
+                "{} runs, the shortest {:.3} s under {}",
+                it.runs.len(),
+                run.makespan_s,
+                run.policy
+            )
+        }
+        None => format!("{} runs", it.runs.len()),
+    };
+    Content { workload: joined(it.runs.into_iter().map(|run| run.load)), answer, ..head }
+}

@@ -1,0 +1,184 @@
+//! What can be wrong with a store, and what to do then.
+
+use std::path::{Path, PathBuf};
+
+use corun_record::{Actionable, Exit, excerpt, shown};
+use rusqlite::ErrorCode;
+
+/// Why something is not kept, or not found.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No folder of the user is known.
+    #[error("expected a folder for the store, found neither XDG_DATA_HOME nor HOME")]
+    NoPlace,
+    /// The home is another user's, as under some kinds of `sudo`.
+    #[error("expected a HOME of the user who runs corun, found {} of another user", shown(home))]
+    HomeOfAnother {
+        /// That home.
+        home: PathBuf,
+    },
+    /// A newer corun has written it.
+    #[error("{}: expected a store of version {newest} at most, found version {found}", shown(path))]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The newest version that can be read.
+        newest: i64,
+        /// The version found.
+        found: i64,
+    },
+    /// A database, but not of corun.
+    #[error("{}: expected a store of corun, found a database of another program", shown(path))]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Not a database any more, or never one.
+    #[error(
+        "{}: expected a store of corun, found a damaged file or none of it: {reason}",
+        shown(path)
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's words.
+        reason: String,
+    },
+    /// SQLite or the system refuses.
+    #[error("{}: {reason}", shown(path))]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Their words.
+        reason: String,
+        /// Their kind, where it is known.
+        code: Option<ErrorCode>,
+    },
+    /// No run has this name.
+    #[error("expected a run in {}, found none called \"{}\"", shown(path), excerpt(name))]
+    NoRun {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// A tag that may have been meant.
+        nearest: Option<String>,
+    },
+    /// Several runs have ids that begin so.
+    #[error("expected one run, found several whose id begins with \"{name}\": {}", ids.join(", "))]
+    Ambiguous {
+        /// The beginning.
+        name: String,
+        /// Their ids.
+        ids: Vec<String>,
+    },
+    /// It has blocks and no answer yet.
+    #[error("expected a finished run, found {id} with finished blocks and no answer")]
+    Unfinished {
+        /// The run.
+        id: String,
+        /// Whether it is still being measured.
+        is_running: bool,
+    },
+    /// It cannot be gone on with.
+    #[error("expected a run of `corun measure` that ended early, found {id}: {reason}")]
+    NotResumable {
+        /// The run.
+        id: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A name that no tag may have.
+    #[error(
+        "expected a tag without spaces and slashes that is not `last`, found \"{}\"",
+        excerpt(tag)
+    )]
+    Tag {
+        /// The name.
+        tag: String,
+    },
+    /// A text that is no document of a run.
+    #[error("{0}")]
+    Document(String),
+}
+
+impl StoreError {
+    /// What SQLite said of this file.
+    pub(crate) fn of(path: &Path, error: &rusqlite::Error) -> Self {
+        let (path, reason) = (path.to_owned(), error.to_string());
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                Self::Damaged { path, reason }
+            }
+            code => Self::Refused { path, reason, code },
+        }
+    }
+
+    /// What the system said of this file.
+    pub(crate) fn system(path: &Path, error: &std::io::Error) -> Self {
+        let code = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Some(ErrorCode::PermissionDenied),
+            std::io::ErrorKind::ReadOnlyFilesystem => Some(ErrorCode::ReadOnly),
+            std::io::ErrorKind::StorageFull => Some(ErrorCode::DiskFull),
+            _ => None,
+        };
+        Self::Refused { path: path.to_owned(), reason: error.to_string(), code }
+    }
+}
+
+impl Actionable for StoreError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoRun { .. } | Self::Ambiguous { .. } | Self::Tag { .. } | Self::Document(_) => {
+                Exit::Usage
+            }
+            Self::Unfinished { .. } | Self::NotResumable { .. } => Exit::Usage,
+            Self::Refused {
+                code: Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly), ..
+            } => Exit::NotPermitted,
+            _ => Exit::Failed,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::NoPlace | Self::HomeOfAnother { .. } => {
+                "Name a file with --store or CORUN_STORE, or keep nothing with --no-store.".to_owned()
+            }
+            Self::Newer { .. } => {
+                "Use the corun that wrote it or a newer one, or another file with --store.".to_owned()
+            }
+            Self::Foreign { .. } => "Name another file with --store or CORUN_STORE.".to_owned(),
+            Self::Damaged { path, .. } => {
+                let path = shown(path);
+                format!(
+                    "It is left as it is. Move it away for a new store: mv {path} {path}.damaged; \
+                     `sqlite3 {path}.damaged .recover` shows what can still be read."
+                )
+            }
+            Self::Refused { code: Some(ErrorCode::DiskFull), .. } => {
+                "Free some room there, or name another file with --store.".to_owned()
+            }
+            Self::Refused { code: Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), .. } => {
+                "Another process keeps it locked: try again when that has ended.".to_owned()
+            }
+            Self::Refused { .. } => {
+                "Name a file in a folder that you may write to with --store or CORUN_STORE.".to_owned()
+            }
+            Self::NoRun { nearest: Some(nearest), .. } => format!("Did you mean `{nearest}`?"),
+            Self::NoRun { .. } => {
+                "Name an id of `corun runs list`, the beginning of one, a tag, `last` or `last~1`.".to_owned()
+            }
+            Self::Ambiguous { .. } => "Give more characters of the id.".to_owned(),
+            Self::Unfinished { is_running: true, .. } => "Wait until it has ended.".to_owned(),
+            Self::Unfinished { id, is_running: false } => {
+                format!("Go on with it: corun measure --resume {id}")
+            }
+            Self::NotResumable { .. } => "Measure anew.".to_owned(),
+            Self::Tag { .. } => "For instance: corun runs tag last before-upgrade".to_owned(),
+            Self::Document(_) => {
+                "Name a file that corun wrote with --json FILE, or hyperfine with --export-json FILE.".to_owned()
+            }
+        }
+    }
+}

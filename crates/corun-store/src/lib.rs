@@ -1,0 +1,26 @@
+//! The store: what corun answered, kept in a database, so that it can be found, compared and exported later.
+//!
+//! What is kept is the document of a run as it was written; samples and observations stand in tables beside it
+//! for SQL. A run that goes on for long is kept block by block ([`Growing`]).
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod content;
+mod error;
+mod export;
+mod grow;
+mod keep;
+mod list;
+mod migration;
+mod names;
+mod place;
+mod process;
+mod store;
+
+pub use error::StoreError;
+pub use export::TidyTable;
+pub use grow::{Growing, Unfinished};
+pub use keep::{Added, Origin};
+pub use list::Filter;
+pub use names::Wanted;
+pub use place::default_path;
+pub use store::Store;

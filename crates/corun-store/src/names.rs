@@ -1,0 +1,165 @@
+//! What a run is called: its id, the beginning of it, a tag, `last`, `last~1`.
+
+use corun_record::{may_mean, nearest_first, steers};
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// Which runs `last` counts; a run that is named otherwise may be any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those with an answer.
+    Finished,
+    /// Those that ended early.
+    EndedEarly,
+}
+
+impl Store {
+    /// The number of the run that is called so. A tag that several have means the newest of them.
+    ///
+    /// # Errors
+    /// If there is none, or several could be meant.
+    pub fn find(&self, name: &str, wanted: Wanted) -> Result<i64, StoreError> {
+        if let Some(before) = before_last(name) {
+            return self.before_last(before, wanted)?.ok_or_else(|| self.none(name));
+        }
+        let named = self.read(|it| {
+            it.query_row(
+                "SELECT number FROM runs LEFT JOIN tags ON run = number WHERE id = ?1 OR tag = ?1
+                 ORDER BY id = ?1 DESC, started DESC, number DESC LIMIT 1",
+                [name],
+                |row| row.get(0),
+            )
+            .optional()
+        })?;
+        if let Some(number) = named {
+            return Ok(number);
+        }
+        if name.is_empty() || !name.bytes().all(|it| it.is_ascii_hexdigit()) {
+            return Err(self.none(name));
+        }
+        let beginning: Vec<(i64, String)> = self.read(|it| {
+            let mut found = it.prepare(
+                "SELECT number, id FROM runs WHERE id LIKE ?1 || '%' ORDER BY id LIMIT 6",
+            )?;
+            found.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })?;
+        match &beginning[..] {
+            [] => Err(self.none(name)),
+            [(number, _)] => Ok(*number),
+            several => Err(StoreError::Ambiguous {
+                name: name.to_owned(),
+                ids: several.iter().map(|(_, id)| id.clone()).collect(),
+            }),
+        }
+    }
+
+    /// That no run is called so, and which tag may have been meant.
+    fn none(&self, name: &str) -> StoreError {
+        let tags: Vec<String> = self
+            .read(|it| {
+                let mut all = it.prepare("SELECT DISTINCT tag FROM tags")?;
+                all.query_map([], |row| row.get(0))?.collect()
+            })
+            .unwrap_or_default();
+        let nearest = nearest_first(name, tags).into_iter().next().filter(|it| may_mean(name, it));
+        StoreError::NoRun { path: self.path().to_owned(), name: name.to_owned(), nearest }
+    }
+
+    fn before_last(&self, before: u32, wanted: Wanted) -> Result<Option<i64>, StoreError> {
+        let which = match wanted {
+            Wanted::Finished => "ending IS NOT NULL",
+            Wanted::EndedEarly => "ending IS NULL OR ending IN ('interrupted', 'failed')",
+        };
+        let query = format!(
+            "SELECT number FROM runs WHERE {which} ORDER BY started DESC, number DESC LIMIT 1 OFFSET ?1"
+        );
+        self.read(|it| it.query_row(&query, [before], |row| row.get(0)).optional())
+    }
+
+    /// The document of the run that is called so.
+    ///
+    /// # Errors
+    /// If there is none, or it has no answer yet.
+    pub fn document_of(&self, name: &str) -> Result<String, StoreError> {
+        let number = self.find(name, Wanted::Finished)?;
+        match self.document(number)? {
+            Some(document) => Ok(document),
+            None => Err(self.unfinished(number)?),
+        }
+    }
+
+    pub(crate) fn unfinished(&self, number: i64) -> Result<StoreError, StoreError> {
+        let (id, writer): (String, Option<String>) = self.read(|it| {
+            it.query_row("SELECT id, writer FROM runs WHERE number = ?1", [number], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+        })?;
+        let is_running = writer.is_some_and(|it| crate::process::is_running(&it));
+        Ok(StoreError::Unfinished { id, is_running })
+    }
+
+    /// Gives a run tags, or takes them away.
+    ///
+    /// # Errors
+    /// If no tag may be called so, or the store cannot be written.
+    pub fn tag(&mut self, number: i64, tags: &[String], is_set: bool) -> Result<(), StoreError> {
+        if let Some(tag) = tags.iter().find(|tag| !may_be_tag(tag)) {
+            return Err(StoreError::Tag { tag: tag.clone() });
+        }
+        let change = match is_set {
+            true => "INSERT OR IGNORE INTO tags VALUES (?1, ?2)",
+            false => "DELETE FROM tags WHERE run = ?1 AND tag = ?2",
+        };
+        self.write(|it| {
+            for tag in tags {
+                it.execute(change, params![number, tag])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes something beside a run.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn note(&mut self, number: i64, note: &str) -> Result<(), StoreError> {
+        let change = "UPDATE runs SET note = ?2 WHERE number = ?1";
+        self.write(|it| Ok(it.execute(change, params![number, note]).map(|_| ())?))
+    }
+
+    /// Deletes runs with all that is kept of them.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn delete(&mut self, numbers: &[i64]) -> Result<(), StoreError> {
+        self.write(|it| {
+            let mut delete = it.prepare_cached("DELETE FROM runs WHERE number = ?1")?;
+            for number in numbers {
+                delete.execute([number])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The most bytes of a tag.
+const MAX_TAG: usize = 100;
+
+/// Whether a tag may be called so: nothing that a command line, a list or another name of a run would break.
+fn may_be_tag(tag: &str) -> bool {
+    let is_foreign = |it: char| it.is_whitespace() || steers(it) || "/~,*?[".contains(it);
+    (1..=MAX_TAG).contains(&tag.len())
+        && !tag.starts_with('-')
+        && !tag.contains(is_foreign)
+        && before_last(tag).is_none()
+}
+
+/// How many runs stand between the newest and the one that is called so: 0 for `last`, 1 for `last~1`.
+fn before_last(name: &str) -> Option<u32> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}

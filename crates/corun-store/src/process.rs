@@ -1,0 +1,48 @@
+//! Whether the process that writes a run is still there.
+//!
+//! A number of a process is used again, so its start goes with it, and the boot that both belong to.
+
+use corun_files::kernel_text;
+
+/// This process.
+pub(crate) fn own() -> String {
+    let number = std::process::id();
+    format!("{} {number} {}", boot(), start(number).unwrap_or_default())
+}
+
+/// Whether that process is running; one of another machine is not known to be.
+pub(crate) fn is_running(writer: &str) -> bool {
+    let parts: Vec<&str> = writer.split(' ').collect();
+    let [of_boot, number, begun] = parts[..] else { return false };
+    let Ok(number) = number.parse() else { return false };
+    of_boot == boot() && start(number).is_some_and(|start| start == begun)
+}
+
+fn boot() -> String {
+    let text = kernel_text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// When a process began, in the kernel's ticks: field 22 of its `stat` (proc_pid_stat(5)).
+fn start(number: u32) -> Option<String> {
+    let stat = kernel_text(format!("/proc/{number}/stat")).ok()?;
+    // The name before may hold anything.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_runs_until_it_has_ended() {
+        assert!(is_running(&own()));
+        let (rest, start) =
+            own().rsplit_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        assert!(!is_running(&format!("{rest} {start}0")), "another process of the same number");
+        for nothing in ["", "a b", "a b c", "a 1 c d"] {
+            assert!(!is_running(nothing), "{nothing}");
+        }
+    }
+}

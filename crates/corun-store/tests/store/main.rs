@@ -1,0 +1,8 @@
+//! The store as its users meet it: kept once, found by name, never lost, never overwritten.
+
+mod damage;
+mod exports;
+mod growing;
+mod names;
+mod processes;
+mod runs;

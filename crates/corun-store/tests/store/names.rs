@@ -1,0 +1,123 @@
+//! How runs are found, and that the same is kept once.
+
+use corun_record::Document;
+use corun_store::{Added, Filter, StoreError, Wanted};
+
+use crate::runs::{Folder, origin, run};
+
+#[test]
+fn a_run_is_found_by_id_beginning_tag_and_age() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    let days = ["2026-11-01T00:00:00Z", "2026-11-03T00:00:00Z", "2026-11-02T00:00:00Z"];
+    let ids = days.map(|day| store.add(&origin("measure"), &run(day, 2).to_json()).unwrap().id);
+    let found = |store: &corun_store::Store, name: &str| {
+        let number = store.find(name, Wanted::Finished)?;
+        Ok::<_, StoreError>(store.listed(number)?.id)
+    };
+    for id in &ids {
+        assert_eq!(&found(&store, id).unwrap(), id);
+        // A beginning that no other has, however the ids turned out.
+        let others = ids.iter().filter(|it| it != &id);
+        let differs = |length: &usize| others.clone().all(|it| it[..*length] != id[..*length]);
+        let length = (1..=8).find(differs).unwrap();
+        assert_eq!(&found(&store, &id[..length]).unwrap(), id);
+    }
+    assert_eq!(found(&store, "last").unwrap(), ids[1]);
+    assert_eq!(found(&store, "last~1").unwrap(), ids[2]);
+    assert_eq!(found(&store, "last~2").unwrap(), ids[0]);
+    assert!(matches!(found(&store, "last~3"), Err(StoreError::NoRun { .. })));
+
+    // The newest that has a tag, which may look like an id.
+    for index in [0, 2] {
+        let number = store.find(&ids[index], Wanted::Finished).unwrap();
+        store.tag(number, &["before".to_owned(), "beef".to_owned()], true).unwrap();
+    }
+    assert_eq!(found(&store, "before").unwrap(), ids[2]);
+    assert_eq!(found(&store, "beef").unwrap(), ids[2]);
+    let number = store.find(&ids[2], Wanted::Finished).unwrap();
+    store.tag(number, &["before".to_owned()], false).unwrap();
+    assert_eq!(found(&store, "before").unwrap(), ids[0]);
+    let error = found(&store, "befor").unwrap_err();
+    assert!(
+        matches!(&error, StoreError::NoRun { nearest: Some(it), .. } if it == "before"),
+        "{error}"
+    );
+    for wrong in ["", "last", "last~3", "a b", "a/b", "-x", "x*", "\u{1b}"] {
+        let refused = store.tag(number, &["good".to_owned(), wrong.to_owned()], true);
+        assert!(matches!(refused, Err(StoreError::Tag { .. })), "{wrong:?}");
+    }
+    assert_eq!(store.listed(number).unwrap().tags, ["beef"], "all tags or none");
+}
+
+#[test]
+fn a_beginning_of_several_ids_is_ambiguous() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    for second in 10..27 {
+        let started = format!("2026-11-01T00:00:{second}Z");
+        store.add(&origin("measure"), &run(&started, 2).to_json()).unwrap();
+    }
+    // Of seventeen ids two begin alike.
+    let ids: Vec<String> =
+        store.list(&Filter::default()).unwrap().into_iter().map(|(_, run)| run.id).collect();
+    let begins = |digit: &char| ids.iter().filter(|id| id.starts_with(*digit)).count() > 1;
+    let digit = "0123456789abcdef".chars().find(begins).unwrap();
+    let error = store.find(&digit.to_string(), Wanted::Finished).unwrap_err();
+    assert!(matches!(error, StoreError::Ambiguous { .. }), "{error}");
+}
+
+#[test]
+fn the_same_document_is_kept_once_however_it_is_indented() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    let document = run("2026-11-01T00:00:00Z", 2).to_json();
+    let first = store.add(&origin(""), &document).unwrap();
+    let compact: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let again = store.add(&origin(""), &compact.to_string()).unwrap();
+    assert_eq!((first.is_new, again), (true, Added { id: first.id.clone(), is_new: false }));
+    assert_eq!(store.document_of(&first.id).unwrap(), document);
+}
+
+#[test]
+fn filters_say_which_runs() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    let first = store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 2).to_json()).unwrap();
+    let second =
+        store.add(&origin("bench run"), &run("2026-11-02T00:00:00Z", 2).to_json()).unwrap();
+    let number = store.find(&second.id, Wanted::Finished).unwrap();
+    store.tag(number, &["new".to_owned()], true).unwrap();
+    let ids = |filter: Filter| {
+        let runs = store.list(&filter).unwrap();
+        runs.into_iter().map(|(_, run)| run.id).collect::<Vec<_>>()
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let all = vec![second.id.clone(), first.id.clone()];
+    assert_eq!(ids(Filter::default()), all);
+    assert_eq!(ids(Filter { limit: Some(1), ..Filter::default() }), all[..1]);
+    // The document knows the host better than the machine that it was kept on.
+    assert_eq!(ids(Filter { host: some("f*"), ..Filter::default() }), all);
+    assert!(ids(Filter { host: some("box"), ..Filter::default() }).is_empty());
+    assert_eq!(ids(Filter { workload: some("sort"), ..Filter::default() }), all);
+    assert!(ids(Filter { workload: some("sor"), ..Filter::default() }).is_empty());
+    assert_eq!(ids(Filter { command: some("bench"), ..Filter::default() }), all[..1]);
+    assert_eq!(ids(Filter { tag: some("new"), ..Filter::default() }), all[..1]);
+    assert_eq!(ids(Filter { since: some("2026-11-02T00:00:00Z"), ..Filter::default() }), all[..1]);
+    assert_eq!(ids(Filter { until: some("2026-11-02T00:00:00Z"), ..Filter::default() }), all[1..]);
+    assert_eq!(store.count(&Filter { limit: Some(1), ..Filter::default() }).unwrap(), 2);
+}
+
+#[test]
+fn what_is_deleted_is_gone_with_its_figures() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    let added = store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 2).to_json()).unwrap();
+    let number = store.find(&added.id, Wanted::Finished).unwrap();
+    store.note(number, "odd").unwrap();
+    assert_eq!(store.listed(number).unwrap().note, "odd");
+    store.delete(&[number]).unwrap();
+    assert!(store.find(&added.id, Wanted::Finished).is_err());
+    let again = store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 2).to_json()).unwrap();
+    assert!(again.is_new);
+}

@@ -179,6 +179,11 @@ impl Subject {
         self.arms.iter().map(|arm| (arm.id.as_str(), (arm.workers, arm.cores))).collect()
     }
 
+    /// What was run, on one line.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
     /// The arms that it has observations of.
     pub fn arms(&self) -> impl Iterator<Item = &str> {
         let mut arms: Vec<&str> = self.observations.iter().map(|seen| seen.arm.as_str()).collect();

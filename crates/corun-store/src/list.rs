@@ -30,6 +30,18 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// The runs of a workload whose name is this text, or begins with its words.
+    pub fn of_workload(name: &str) -> Self {
+        let mut pattern = String::new();
+        for character in name.chars() {
+            match character {
+                '*' | '?' | '[' => pattern.extend(['[', character, ']']),
+                other => pattern.push(other),
+            }
+        }
+        Self { workload: Some(pattern), ..Self::default() }
+    }
+
     /// Whether every run is meant.
     pub fn is_all(&self) -> bool {
         *self == Self::default()

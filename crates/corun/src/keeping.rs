@@ -11,7 +11,7 @@ use corun_measure::experiment::Observer;
 use corun_measure::suite::{Item, SuiteObserver};
 use corun_measure::sweep::SweepObserver;
 use corun_record::{Actionable, Arm, Document, Run, Sample, Workload, on_one_line};
-use corun_store::{Growing, Origin, Store, StoreError, default_path};
+use corun_store::{Filter, Growing, Origin, Store, StoreError, default_path};
 use corun_study::StudyObserver;
 
 use crate::problem::{Problem, complain};
@@ -51,6 +51,9 @@ const KEPT: [&str; 9] = [
     "schedule",
 ];
 
+/// The most runs that are a history.
+const HISTORY: u32 = 200;
+
 /// Sets what the command line asks for, before the command runs.
 pub(crate) fn set(store: StoreArguments, command: String) {
     let _ = ASKED.set(Asked { store, command });
@@ -83,6 +86,23 @@ pub(crate) fn existing() -> Result<Option<Store>, Problem> {
             "Name the store with --store FILE.",
         )),
     }
+}
+
+/// Ids and documents of the newest kept runs of what a label begins with, a workload or a program, whatever its parameters or
+/// arguments; none where there is no store.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(crate) fn runs_of(label: &str) -> Result<Vec<(String, String)>, StoreError> {
+    let Some(file) = place()? else { return Ok(Vec::new()) };
+    let Some(store) = Store::open_existing(&file)? else { return Ok(Vec::new()) };
+    let first = label.split(' ').next().unwrap_or_default();
+    let filter = Filter { limit: Some(HISTORY), ..Filter::of_workload(first) };
+    let mut runs = Vec::new();
+    for (number, run) in store.list(&filter)? {
+        runs.extend(store.document(number)?.map(|document| (run.id, document)));
+    }
+    Ok(runs)
 }
 
 /// Keeps what a command finds.

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// RUN#ARM is one arm of it
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     runs: Vec<String>,
-    /// Earlier runs of the same things: how much equal runs differ
+    /// Earlier runs of the same things, beside those that are kept: how much equal runs differ
     #[arg(long, value_name = "RUN", num_args = 1..)]
     history: Vec<String>,
     /// Compare these metrics only, such as throughput, makespan or smt-yield
@@ -61,7 +61,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     ])?;
     let mut documents = NamedRuns::default();
     let runs: Result<Vec<_>, _> = arguments.runs.iter().map(|it| documents.named(it)).collect();
-    let (runs, history) = (runs?, documents.history(&arguments.history)?);
+    let (runs, mut history) = (runs?, documents.history(&arguments.history)?);
+    history.extend(documents.kept_like(&runs));
     let request = ComparisonRequest {
         confidence: CONFIDENCE,
         practical: arguments.practical,

@@ -1,13 +1,13 @@
 //! Runs that a command is given by name, with an arm if one is meant: `old.json`, `new.json#full`, `-`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use corun_compare::{Named, Subject, subjects};
 use corun_record::{Actionable, Metric, shown};
 
-use crate::documents;
-use crate::problem::Problem;
+use crate::problem::{Problem, say};
+use crate::{documents, keeping};
 
 /// Documents that were read, each once: standard input can be read no second time.
 #[derive(Default)]
@@ -44,6 +44,27 @@ impl NamedRuns {
             earlier.extend(self.subjects(name)?);
         }
         Ok(earlier)
+    }
+
+    /// Runs of the same things that are kept: how much equal runs differ is known from them, too. A store that cannot be read
+    /// is said, and no reason to compare nothing.
+    pub(super) fn kept_like(&self, runs: &[Named]) -> Vec<Subject> {
+        let labels = runs.iter().flat_map(|run| &run.subjects).map(Subject::label);
+        let labels: BTreeSet<&str> = labels.collect();
+        let mut kept = Vec::new();
+        for label in labels {
+            match keeping::runs_of(label) {
+                Ok(documents) => {
+                    let found = documents.iter().filter_map(|(_, text)| subjects(text).ok());
+                    kept.extend(found.flatten().filter(|it| it.label() == label));
+                }
+                Err(error) => {
+                    say(&format!("corun: no history from the store: {error}"));
+                    break;
+                }
+            }
+        }
+        kept
     }
 
     fn subjects(&mut self, name: &str) -> Result<Vec<Subject>, Problem> {

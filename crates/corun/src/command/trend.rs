@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_compare::{Named, TrendRequest, trend};
+use corun_compare::{Named, TrendRequest, subjects, trend};
 use corun_record::{Exit, Metric, Record};
 
 use super::named_runs::{NamedRuns, metric};
 use crate::answer::Answer;
+use crate::keeping;
 use crate::problem::{Problem, code};
 use crate::values;
 
@@ -17,8 +18,8 @@ const ERROR_RATE: f64 = 0.05;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The runs, as files that corun wrote with --json, in any order
-    #[arg(value_name = "RUN", required = true, num_args = 1..)]
+    /// The runs, kept ones or files that corun wrote with --json, in any order [default: all that are kept of the workload]
+    #[arg(value_name = "RUN", required_unless_present = "workload", num_args = 1..)]
     runs: Vec<String>,
     /// Show runs of this workload or command, where the runs are of several
     #[arg(long, value_name = "NAME")]
@@ -39,15 +40,10 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
-    let mut documents = NamedRuns::default();
-    let runs: Result<Vec<Named>, _> = arguments
-        .runs
-        .iter()
-        .map(|name| {
-            let subjects = documents.history(std::slice::from_ref(name))?;
-            Ok::<_, Problem>(Named { name: name.clone(), arm: None, subjects })
-        })
-        .collect();
+    let runs = match (&arguments.runs[..], &arguments.workload) {
+        ([], Some(workload)) => kept(workload)?,
+        (names, _) => named(names)?,
+    };
     let request = TrendRequest {
         workload: arguments.workload.clone(),
         metrics: arguments.metric.clone(),
@@ -55,7 +51,31 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         error_rate: ERROR_RATE,
         practical: arguments.practical,
     };
-    let record: Record<_> = answer.record(trend(&runs?, &request)?);
+    let record: Record<_> = answer.record(trend(&runs, &request)?);
     answer.write(&record, corun_report::trend_to_terminal)?;
     Ok(code(Exit::Done))
+}
+
+fn named(names: &[String]) -> Result<Vec<Named>, Problem> {
+    let mut documents = NamedRuns::default();
+    let read = |name: &String| {
+        let subjects = documents.history(std::slice::from_ref(name))?;
+        Ok(Named { name: name.clone(), arm: None, subjects })
+    };
+    names.iter().map(read).collect()
+}
+
+/// All runs of a workload that are kept.
+fn kept(workload: &str) -> Result<Vec<Named>, Problem> {
+    let read = |(name, text): (String, String)| {
+        Some(Named { name, arm: None, subjects: subjects(&text).ok()? })
+    };
+    let runs: Vec<Named> = keeping::runs_of(workload)?.into_iter().filter_map(read).collect();
+    match runs.is_empty() {
+        false => Ok(runs),
+        true => Err(Problem::usage(
+            format!("expected kept runs of {workload:?}, found none"),
+            "`corun runs list` has all runs; files can be named instead: corun trend FILE...",
+        )),
+    }
 }

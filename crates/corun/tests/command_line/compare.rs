@@ -1,6 +1,7 @@
 //! `corun compare` and `corun trend`: what they print, what they write, how they end.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use corun_record::{RunComparison, Trend};
 use serde_json::Value;
@@ -86,6 +87,31 @@ fn the_documents_fit_their_schemas() {
     assert_eq!(trend.series[0].changes[0].point, 4);
     let shown = outcome(&["trend"], &files);
     assert!(shown.output.contains("── worse, 0.900 times from here on"), "{}", shown.output);
+}
+
+/// Kept runs of the same things say how much equal runs differ, and are a trend without being named.
+#[test]
+fn kept_runs_are_a_history() {
+    let scratch = Scratch::new();
+    let with_store = |mut command: Command| {
+        command.env("CORUN_STORE", scratch.file("corun.db"));
+        Outcome::of(&mut command)
+    };
+    for program in ["true", "true", "true", "true", "uname"] {
+        let mut measure = measure_one_worker(2);
+        measure.args(["--", program]);
+        let measured = with_store(measure);
+        assert_eq!(measured.exit, Some(0), "{}", measured.errors);
+    }
+    let compared = with_store(corun(["compare", "--json=-", "last~2", "last~1"]));
+    let comparison = fitting::<RunComparison>(&compared.output).body;
+    assert!(comparison.observations.iter().all(|it| it.earlier_runs == 2), "{comparison:?}");
+    let trend = with_store(corun(["trend", "--json=-", "--workload=true"]));
+    let trend = fitting::<Trend>(&trend.output).body;
+    assert_eq!((trend.workload.as_str(), trend.runs.len()), ("true", 4));
+    let none = with_store(corun(["trend", "--workload=tru*"]));
+    assert_eq!(none.exit, Some(2), "{}", none.output);
+    assert!(none.errors.contains("expected kept runs of \"tru*\", found none"), "{}", none.errors);
 }
 
 #[test]

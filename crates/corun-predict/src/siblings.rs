@@ -330,4 +330,52 @@ mod tests {
             ]
         );
     }
+
+    /// A chain of multiplications in a window that stands for so many instructions, and independent additions in another one.
+    fn two_windows(weights: [u64; 2]) -> SimulatedWindows {
+        use corun_trace::format::{Opening, Options, Trace, Writer};
+        use corun_trace::{Marker, OrderedMarker, Phase, Plan, SimulationPoint, Sink, decode};
+
+        let point = |(begin, instructions)| SimulationPoint { begin, instructions, left_out: 0 };
+        let windows = [(0, weights[0]), (3000, weights[1])].map(point).to_vec();
+        let plan = Plan::SimulationPoints { windows, length: 3000, warm_up: 0, total: 6000 };
+        let opening = Opening { plan, ..Opening::default() };
+        let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
+        // imul rax, rax; dec rcx; jnz to the first. inc rbx; dec rcx; jnz to the first.
+        let codes: [(u64, &[u8]); 2] = [
+            (0x1000, &[0x48, 0x0f, 0xaf, 0xc0, 0x48, 0xff, 0xc9, 0x75, 0xf7]),
+            (0x2000, &[0x48, 0xff, 0xc3, 0x48, 0xff, 0xc9, 0x75, 0xf8]),
+        ];
+        let blocks = codes.map(|(at, code)| writer.define(decode(at, code).unwrap()).unwrap());
+        let thread = writer.thread(1).unwrap();
+        for (order, block) in (1..).zip(blocks) {
+            let marker = Marker::Begin { phase: Phase::Counted, skipped: 0 };
+            writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+            (0..1000).for_each(|_| writer.execute(thread, block, 3, &[]).unwrap());
+        }
+        let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
+        let model = corun_model::find("zen4").unwrap();
+        let timings = corun_model::timing::TimingTable::of(&model).unwrap();
+        let small = corun_record::PageSize::Small;
+        let thread = trace.threads()[0].id;
+        corun_sim::simulate_windows(&model, &timings, &trace, thread, small, |_, _| true)
+            .unwrap()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_window_counts_in_stack_and_misses_for_what_it_stands_for() {
+        let share = |of: &SimulatedWindows| {
+            let stack = stack(of);
+            let sum: f64 = stack.iter().map(|part| part.share).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+            stack.iter().find(|it| it.component == "dependency").map_or(0.0, |it| it.share)
+        };
+        let [chain, mixed, additions] =
+            [[5990, 10], [3000, 3000], [10, 5990]].map(|weights| share(&two_windows(weights)));
+        assert!(chain > mixed + 0.02 && mixed > additions + 0.02, "{chain} {mixed} {additions}");
+        // Both windows run the same number of instructions, each with cold code of its own.
+        let first = |of: &SimulatedWindows| per_thousand(of, |it| it.instructions).unwrap();
+        assert!((first(&two_windows([5990, 10])) - 1000.0).abs() < 1e-6);
+    }
 }

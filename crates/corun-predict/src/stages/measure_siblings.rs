@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use corun_machine::Machine;
 use corun_measure::experiment::Observer;
 use corun_measure::{MeasureError, Measurement, Request, WorkRequest};
 use corun_record::{
@@ -35,45 +36,13 @@ impl SiblingRuns {
     ) -> Result<Self, PredictError> {
         let Some(asked) = &job.measure_siblings else { return Ok(Self::default()) };
         progress.begin(Stage::new("measuring siblings", "blocks", None));
-        let request = Request {
-            work: expecting(asked.work.clone(), recorded.ending),
-            cores: Some(1),
-            core_type: None,
-            placements: placements(&job.beside.placements, job.beside.stacked),
-            skip_impossible: true,
-            steady: false,
-            timeout: None,
-            prepare: None,
-            smt_switch: false,
-            target: TARGET,
-            practical: PRACTICAL,
-            max_time: asked.budget,
-            blocks: None,
-            warmup: 1,
-            seed: Some(job.beside.seed),
-        };
-        let slice = on_siblings(asked.source, |cpus| {
-            let machine = of_one_core(job.machine, cpus);
-            let interrupt = asked.interrupt.again();
-            let interrupt = interrupt.map_err(|error| error.to_string())?;
-            let measurement = Measurement::prepare(&request, &machine, interrupt, None);
-            let measurement = measurement.map_err(|error| error.to_string())?;
-            let run = measurement.with_limit(asked.limit).run(&mut Blocks(progress));
-            run.map(|(run, _)| run).map_err(|error: MeasureError| error.to_string())
-        });
-        if stop.load(Ordering::Relaxed) {
-            return Err(PredictError::Interrupted { during: "measured" });
+        let placements = placements(&job.beside.placements, job.beside.stacked);
+        let runs =
+            asked.measure(job.machine, placements, (recorded.ending, job.beside.seed), progress);
+        match stop.load(Ordering::Relaxed) {
+            true => Err(PredictError::Interrupted { during: "measured" }),
+            false => Ok(runs),
         }
-        Ok(match slice {
-            Err(error) => Self::without(&error.to_string()),
-            Ok(Slice::NoSiblings) => Self::without("its CPUs no longer share a core"),
-            Ok(Slice::ThrownAway { cpus }) => Self::without(&format!(
-                "CPUs {} shared a core before it and not after it",
-                listed(&cpus)
-            )),
-            Ok(Slice::Kept { result: Err(reason), .. }) => Self::without(&reason),
-            Ok(Slice::Kept { cpus, result: Ok(run) }) => Self::from_run(cpus, asked, run),
-        })
     }
 
     fn without(reason: &str) -> Self {
@@ -130,6 +99,54 @@ pub struct MeasureSiblings<'a> {
     pub interrupt: corun_measure::execution::Interrupt,
 }
 
+impl MeasureSiblings<'_> {
+    /// Measures these placements of a program that ends so, for as long as its CPUs are siblings.
+    fn measure(
+        &self,
+        machine: &Machine,
+        placements: Vec<Placement>,
+        (ending, seed): (Ending, u64),
+        progress: &dyn Progress,
+    ) -> SiblingRuns {
+        let request = Request {
+            work: expecting(self.work.clone(), ending),
+            cores: Some(1),
+            core_type: None,
+            placements,
+            skip_impossible: true,
+            steady: false,
+            timeout: None,
+            prepare: None,
+            smt_switch: false,
+            target: TARGET,
+            practical: PRACTICAL,
+            max_time: self.budget,
+            blocks: None,
+            warmup: 1,
+            seed: Some(seed),
+        };
+        let slice = on_siblings(self.source, |cpus| {
+            let machine = of_one_core(machine, cpus);
+            let interrupt = self.interrupt.again();
+            let interrupt = interrupt.map_err(|error| error.to_string())?;
+            let measurement = Measurement::prepare(&request, &machine, interrupt, None);
+            let measurement = measurement.map_err(|error| error.to_string())?;
+            let run = measurement.with_limit(self.limit).run(&mut Blocks(progress));
+            run.map(|(run, _)| run).map_err(|error: MeasureError| error.to_string())
+        });
+        match slice {
+            Err(error) => SiblingRuns::without(&error.to_string()),
+            Ok(Slice::NoSiblings) => SiblingRuns::without("its CPUs no longer share a core"),
+            Ok(Slice::ThrownAway { cpus }) => SiblingRuns::without(&format!(
+                "CPUs {} shared a core before it and not after it",
+                listed(&cpus)
+            )),
+            Ok(Slice::Kept { result: Err(reason), .. }) => SiblingRuns::without(&reason),
+            Ok(Slice::Kept { cpus, result: Ok(run) }) => SiblingRuns::from_run(cpus, self, run),
+        }
+    }
+}
+
 /// What is measured: one worker a core, and what is predicted beside siblings of one core.
 fn placements(predicted: &[Placement], stacked: bool) -> Vec<Placement> {
     let on_one_core = |it: &&Placement| matches!(it, Placement::Full(_));
@@ -162,5 +179,96 @@ impl Observer for Blocks<'_> {
 
     fn block_ends(&mut self, _: u32, _: &[Sample], _: Duration) {
         self.0.advance(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::path::Path;
+
+    use corun_machine::probe::ProbeError;
+    use corun_measure::CommandRequest;
+    use corun_measure::execution::Interrupt;
+    use corun_record::{SiblingEvidence, Unwatched};
+
+    use super::*;
+    use crate::SiblingSource;
+
+    /// The first two usable CPUs, for so many probes.
+    struct Pretended {
+        cpus: Vec<u32>,
+        probes: Cell<u32>,
+    }
+
+    impl SiblingSource for Pretended {
+        fn cores(&self) -> Result<Vec<Vec<u32>>, ProbeError> {
+            let left = self.probes.get();
+            self.probes.set(left.saturating_sub(1));
+            Ok(if left > 0 { vec![self.cpus.clone()] } else { Vec::new() })
+        }
+    }
+
+    fn measured(probes: u32, command: &[&str], ending: Ending) -> Option<SiblingRuns> {
+        let machine = Machine::read(Path::new("/")).unwrap();
+        let cpus: Vec<u32> = machine.allowed().iter().take(2).collect();
+        if cpus.len() < 2 {
+            corun_testing::skip("two CPUs", "one CPU is usable");
+            return None;
+        }
+        let source = Pretended { cpus, probes: Cell::new(probes) };
+        let asked = MeasureSiblings {
+            source: &source,
+            evidence: SiblingEvidence::Probe,
+            work: WorkRequest::Command(CommandRequest {
+                argv: command.iter().map(|word| (*word).into()).collect(),
+                copies: false,
+                per_worker: false,
+                environment: std::env::vars_os().collect(),
+                directory: None,
+                input: None,
+                expected_exit: 0,
+                throughput: None,
+            }),
+            budget: Duration::from_millis(300),
+            limit: Duration::from_secs(60),
+            interrupt: Interrupt::new().unwrap().0,
+        };
+        let all = placements(&[Placement::Full(None)], true);
+        Some(asked.measure(&machine, all, (ending, 5), &Unwatched))
+    }
+
+    #[test]
+    fn a_yield_is_measured_on_two_cpus_that_are_siblings() {
+        let Some(found) = measured(2, &["sh", "-c", "exit 3"], Ending::Exited(3)) else { return };
+        let arms = |metric| {
+            let of = found.observations.iter().filter(move |it| it.metric == metric);
+            of.map(|it| it.arm.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(arms(Metric::SmtYield), ["full"], "{:?}", found.caveats);
+        assert_eq!(arms(Metric::MultitaskingGain), ["full"]);
+        let measured = found.measured.expect("siblings");
+        assert!(measured.cpus.len() == 2 && measured.blocks >= 2, "{measured:?}");
+        assert_eq!(measured.evidence, SiblingEvidence::Probe);
+    }
+
+    #[test]
+    fn without_siblings_before_or_after_there_is_a_reason_and_no_figure() {
+        for (probes, reason) in [
+            (0, "its CPUs no longer share a core"),
+            (1, "shared a core before it and not after it"),
+        ] {
+            let Some(found) = measured(probes, &["true"], Ending::Exited(0)) else { return };
+            assert!(found.measured.is_none() && found.observations.is_empty());
+            let [caveat] = &found.caveats[..] else { panic!("{:?}", found.caveats) };
+            assert!(caveat.sentence.contains(reason), "{caveat:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_fails_is_not_measured_and_says_why() {
+        let Some(found) = measured(2, &["sh", "-c", "exit 3"], Ending::Exited(0)) else { return };
+        assert!(found.measured.is_none());
+        assert!(found.caveats[0].sentence.contains("exit"), "{:?}", found.caveats);
     }
 }

@@ -372,7 +372,8 @@ fn time(windows: &Windows, done: &[SimulatedThreads], ipc: Option<f64>) -> Estim
     mean_rate(&rates).scaled(windows.total as f64)
 }
 
-/// What a worker did of a window, and when.
+/// What a worker did of a window, and when. Cycles count from the beginning of what is recorded: before workers begin, the
+/// program starts them.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     begin: f64,
@@ -388,24 +389,21 @@ impl Span {
     }
 }
 
-/// Cycles from the first worker's beginning to the last one's end.
+/// Cycles up to the last worker's end.
 fn makespan(spans: &[Span]) -> f64 {
-    let begin = spans.iter().map(|it| it.begin).fold(f64::INFINITY, f64::min);
-    let end = spans.iter().map(|it| it.end).fold(0.0, f64::max);
-    (end - begin).max(1.0)
+    spans.iter().map(|it| it.end).fold(1.0, f64::max)
 }
 
 /// Cycles of an instruction of any thread while all workers run: up to the end of the first that ends.
 fn rate_of_all(spans: &[Span], instructions: u64, ipc: Option<f64>) -> f64 {
-    let begin = spans.iter().map(|it| it.begin).fold(f64::INFINITY, f64::min);
     let end = spans.iter().map(|it| it.end).fold(f64::INFINITY, f64::min);
     let after = |it: &Span| {
         let own = it.instructions / (it.end - it.begin).max(1.0);
         ((it.end - end).max(0.0) * ipc.unwrap_or(own)).min(it.instructions)
     };
     let left = instructions as f64 - spans.iter().map(after).sum::<f64>();
-    match end > begin && left > 0.0 {
-        true => (end - begin) / left,
+    match end.is_finite() && left > 0.0 {
+        true => end.max(1.0) / left,
         false => makespan(spans) / instructions.max(1) as f64,
     }
 }
@@ -455,17 +453,20 @@ mod tests {
 
     #[test]
     fn a_window_counts_while_all_workers_run() {
-        let span = |end, instructions| Span { begin: 100.0, end, instructions };
+        let span = |end, instructions| Span { begin: 0.0, end, instructions };
         // Each executes one instruction in two cycles beside the other, and one a cycle alone.
-        let both = [span(1100.0, 500.0), span(2100.0, 1500.0)];
+        let both = [span(1000.0, 500.0), span(2000.0, 1500.0)];
         assert_eq!(rate_of_all(&both, 2000, Some(1.0)), 1.0);
-        let equal = [span(1100.0, 500.0), span(1100.0, 500.0)];
+        let equal = [span(1000.0, 500.0), span(1000.0, 500.0)];
         assert_eq!(rate_of_all(&equal, 1000, Some(1.0)), 1.0);
         // On cores of their own the one that is left goes on as before.
-        let apart = [span(600.0, 500.0), span(1600.0, 1500.0)];
+        let apart = [span(500.0, 500.0), span(1500.0, 1500.0)];
         assert_eq!(rate_of_all(&apart, 2000, None), 0.5);
         // Nobody else is there.
-        assert_eq!(rate_of_all(&[span(600.0, 500.0)], 500, None), 1.0);
+        assert_eq!(rate_of_all(&[span(500.0, 500.0)], 500, None), 1.0);
+        // Who begins late is started by somebody first.
+        let late = Span { begin: 600.0, ..span(1000.0, 400.0) };
+        assert_eq!((makespan(&[late]), rate_of_all(&[late], 1000, None)), (1000.0, 1.0));
         assert_eq!(makespan(&both), 2000.0);
     }
 

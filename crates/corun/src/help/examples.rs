@@ -175,6 +175,11 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "Beside another program",
                 "corun predict --beside 'xz -kc FILE' -- gzip -kc FILE",
             ),
+            example("Its threads on one core", "corun predict -- xz -T{workers} -kc FILE"),
+            example(
+                "What this machine's siblings really do, beside it",
+                "corun predict --measure ./solver",
+            ),
         ],
     ),
     ("runs", &[example("The runs that are kept", "corun runs list")]),

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun, wait_until};
 use crate::interruption::{ended_by, start};
+use crate::one_cpu::on_one_cpu;
 use crate::schema::validator;
 
 /// Alone, which is quicker. Tests do not ask for the host's own core, which may be one of which nothing is known.
@@ -421,4 +422,138 @@ fn placements_that_have_no_prediction_are_named_with_what_has() {
     assert!(text.contains("expected a placement with a busy sibling for --what-if"), "{text}");
     let text = refused(&["--placement=packed", "--beside=true"]);
     assert!(text.contains("with --beside"), "{text}");
+}
+
+#[test]
+fn without_siblings_nothing_is_measured_on_them_and_the_program_does_not_run() {
+    let scratch = Scratch::new();
+    let script = scratch.script("echo ran > \"$folder/runs\"");
+    let script = script.to_str().expect("plain");
+    for option in ["--measure", "--record=."] {
+        let command = ["predict", "--quiet", "--model=zen3", option, "--", script];
+        let command = match option {
+            // A record is of the host's own core.
+            "--record=." => vec!["predict", "--quiet", option, "--", script],
+            _ => command.to_vec(),
+        };
+        let outcome = on_one_cpu(&command);
+        assert_eq!((outcome.exit, outcome.output.as_str()), (Some(3), ""), "{}", outcome.errors);
+        let expected = "corun: expected ";
+        assert!(outcome.errors.starts_with(expected), "{}", outcome.errors);
+    }
+    let outcome = on_one_cpu(&["predict", "--quiet", "--model=zen3", "--measure", "--", script]);
+    for part in
+        ["expected siblings to measure on, found none: ", "leave --measure and --record out"]
+    {
+        assert!(outcome.errors.contains(part), "{}", outcome.errors);
+    }
+    assert!(!scratch.path().join("runs").exists());
+}
+
+#[test]
+fn what_is_measured_on_siblings_has_to_be_predicted_beside_them() {
+    let refused = |options: &[&str], part: &str| {
+        let mut command = corun(["predict", "--quiet", "--model=zen3"]);
+        let outcome = Outcome::of(command.args(options).args(["--", "true"]));
+        assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
+        assert!(outcome.errors.contains(part), "{}", outcome.errors);
+    };
+    refused(&["--measure", "--placement=spread"], "expected a placement with a busy sibling");
+    refused(&["--measure", "--no-measure"], "cannot be used with");
+    refused(&["--measure", "--beside=true"], "cannot be used with");
+    let mut command = corun(["predict", "--quiet", "--record=missing/folder"]);
+    let outcome = Outcome::of(command.args(["--", "true"]));
+    // Before anything else is done; of a host without a model that is said first.
+    assert!(matches!(outcome.exit, Some(1 | 3)), "{}", outcome.errors);
+    refused(&["--record=.", "--set=main.nanoseconds=99"], "the model as it is for --record");
+    refused(&["--work=per-worker"], "expected {workers} in the command");
+}
+
+#[test]
+fn copies_that_take_turns_lose_switches_and_refills() {
+    let options =
+        ["--no-measure", "--placement=full,stacked", "--sample=60:4k", "--warmup=20k", "--json=-"];
+    let mut command = corun(["predict", "--quiet", "--model=zen4", "--seed=7"]);
+    let prediction = read(&Outcome::of(command.args(options).args(counts(300))));
+    let stacked = prediction.stacked.as_ref().expect("it was asked for");
+    let work = prediction.estimate(Metric::TimeSlicing, Source::Predicted).expect("the work");
+    assert_eq!(*work, stacked.work);
+    // No more than the switch is sure, and a shell has more in the caches than nothing.
+    assert!(work.value < 1.0 - 1e-3 * stacked.switch_us / stacked.slice_ms + 1e-9, "{stacked:?}");
+    assert!(work.value > 0.8 && stacked.refill_cycles > 100.0, "{stacked:?}");
+    let of = |metric| prediction.estimate(metric, Source::Predicted).expect("it").value;
+    let gain = of(Metric::SmtYield) / work.value;
+    assert!((of(Metric::MultitaskingGain) - gain).abs() < 1e-9);
+    assert_eq!(prediction.seed, Some(7));
+    let mut alone = corun(["predict", "--quiet", "--model=zen4", "--placement=spread,stacked"]);
+    let alone = read(&Outcome::of(alone.args(["--no-measure", "--json=-"]).args(counts(20))));
+    assert!(alone.stacked.is_some() && alone.beside.is_empty());
+}
+
+/// Workers of a process that each do as much in memory of their own.
+fn kernel_worker(workers: &str, operations: &str) -> Vec<String> {
+    let corun = env!("CARGO_BIN_EXE_corun").to_owned();
+    let workers = ["--workers", "--threads"].map(|option| format!("{option}={workers}"));
+    let [all, threads] = workers;
+    let operations = format!("--operations={operations}");
+    let words = ["kernel-worker".to_owned(), all, threads, operations, "fib".to_owned()];
+    ["--".to_owned(), corun].into_iter().chain(words).collect()
+}
+
+#[test]
+fn a_program_that_is_told_its_threads_has_them_on_one_core() {
+    let options = ["--no-measure", "--work=per-worker", "--whole", "--json=-"];
+    let mut command = corun(["predict", "--quiet", "--model=zen4"]);
+    let words = kernel_worker("{workers}", "60000");
+    let prediction = read(&Outcome::of(command.args(options).args(&words)));
+    let [full] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
+    assert_eq!((full.placement, full.threads), (Placement::Full(None), 2));
+    assert!(full.is_one_process && full.beside.is_empty() && full.apart.is_none());
+    let work = prediction.estimate(Metric::SmtYield, Source::Predicted).expect("a yield");
+    assert!((work.value - 2.0 / full.slowdown.value).abs() < 1e-9);
+    assert!((0.8..2.05).contains(&work.value), "{work:?}");
+    let sum: f64 = full.stack.iter().map(|part| part.share).sum();
+    assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+    assert!(prediction.command.contains(&"--threads=1".to_owned()), "{:?}", prediction.command);
+    assert!(kinds(&prediction).contains(&"threads-together"), "{:?}", kinds(&prediction));
+    // What each does here is the same: of a fixed total it would be half.
+    let mut command = corun(["predict", "--quiet", "--model=zen4"]);
+    let options = ["--no-measure", "--whole", "--json=-"];
+    let total = read(&Outcome::of(command.args(options).args(&words)));
+    let of_total = total.estimate(Metric::SmtYield, Source::Predicted).expect("a yield");
+    assert!((2.0 * of_total.value / work.value - 1.0).abs() < 0.05, "{of_total:?} {work:?}");
+}
+
+#[test]
+fn threads_of_a_program_can_be_packed() {
+    let options = ["--no-measure", "--placement=spread,packed", "--whole", "--json=-"];
+    let mut command = corun(["predict", "--quiet", "--model=zen4"]);
+    let words = kernel_worker("2", "60000");
+    let prediction = read(&Outcome::of(command.args(options).args(words)));
+    let [packed] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
+    assert!(packed.is_one_process && packed.threads == 2, "{packed:?}");
+    let time = prediction.estimate(Metric::CoreEquivalence, Source::Predicted).expect("a ratio");
+    assert!((0.95..2.5).contains(&time.value), "{time:?}");
+    assert!((time.value - packed.slowdown.value).abs() < 1e-9, "{time:?} {packed:?}");
+}
+
+#[test]
+fn the_other_program_and_a_built_in_workload_are_in_the_document() {
+    let options = ["--sample=50:4k", "--warmup=20k", "--json=-", "--max-time=1s"];
+    let mut command = corun(["predict", "--quiet", "--model=zen4", "--beside=sh -c 'exit 3'"]);
+    let pair = read(&Outcome::of(command.args(options).args(counts(100))));
+    let other = pair.other.as_ref().expect("another program");
+    assert_eq!(other.command[1..], ["-c", "exit 3"]);
+    assert!(other.threads == 1 && other.instructions > 1000, "{other:?}");
+    assert!(other.kernel_share.is_some(), "{other:?}");
+    assert!(kinds(&pair).contains(&"exit-code-of-other"), "{:?}", kinds(&pair));
+
+    let options = ["--no-measure", "--workload=chase", "--param=size=16K", "--operations=20000"];
+    let mut command = predict(&["--json=-"]);
+    let prediction = read(&Outcome::of(command.args(options)));
+    let workload = prediction.workload.as_ref().expect("a built-in workload");
+    assert_eq!((workload.name.as_str(), workload.workers), ("chase", 1));
+    assert_eq!(workload.parameters.get("size").map(String::as_str), Some("16384"));
+    let shown = Outcome::of(predict(&[]).args(options)).unwrapped();
+    assert!(shown.contains("the built-in workload chase ") && !shown.contains("kernel-worker"));
 }

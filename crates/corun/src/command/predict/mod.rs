@@ -1,5 +1,6 @@
 //! `corun predict -- COMMAND`: what a busy sibling would do to a program on a core, and what it takes there alone.
 
+mod cores;
 mod hardware;
 
 use std::ffi::OsString;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
-use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
+use corun_model::{CoreModel, HostCore, host_core};
 use corun_predict::{
     Beside, Core, Effort, HostSiblings, Job, MeasureSiblings, MemoryOf, Sampling, Workers, predict,
 };
@@ -17,6 +18,7 @@ use corun_record::{Caveat, Document, Exit, Placement, Prediction, PredictionTabl
 use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
 
+use cores::ChosenCore;
 use hardware::Recorder;
 
 use super::program;
@@ -220,24 +222,6 @@ fn to_json(table: &PredictionTable) -> String {
     }
 }
 
-/// What says that the model is not as it comes.
-fn set_otherwise(set: &[(String, String)]) -> Option<Caveat> {
-    let settings: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    (!set.is_empty()).then(|| {
-        Caveat::new("set", format!("Of the model was set otherwise: {}.", settings.join(", ")))
-    })
-}
-
-/// A core to simulate.
-struct ChosenCore {
-    model: CoreModel,
-    /// Why this one.
-    reason: String,
-    /// Whether it is this host's.
-    is_own: bool,
-    caveats: Vec<Caveat>,
-}
-
 impl Arguments {
     /// The memory parameters to predict with.
     fn memory_of(&self, is_own: bool) -> Result<MemoryOf, Problem> {
@@ -255,15 +239,15 @@ impl Arguments {
     /// The cores asked for, with the fields that were set.
     fn cores(&self, host: Option<&HostCore>) -> Result<Vec<ChosenCore>, Problem> {
         let mut cores = match &self.model[..] {
-            [] => vec![Self::core(None, host)?],
+            [] => vec![ChosenCore::find(None, host)?],
             names => names
                 .iter()
-                .map(|name| Self::core(Some(name), host))
+                .map(|name| ChosenCore::find(Some(name), host))
                 .collect::<Result<Vec<_>, _>>()?,
         };
         for core in &mut cores {
             core.model = core.model.clone().with(&self.set)?;
-            core.caveats.extend(set_otherwise(&self.set));
+            core.caveats.extend(cores::set_otherwise(&self.set));
             self.check_siblings(&core.model)?;
         }
         Ok(cores)
@@ -288,6 +272,12 @@ impl Arguments {
             return Err(Problem::usage(
                 "expected a placement with a busy sibling to measure, found none",
                 "Leave --placement out.",
+            ));
+        }
+        if self.record.is_some() && !self.set.is_empty() {
+            return Err(Problem::usage(
+                "expected the model as it is for --record, found --set",
+                "Leave one of the two out; --measure compares with a changed model, too.",
             ));
         }
         if self.record.is_some() && !cores.iter().any(|core| core.is_own) {
@@ -429,44 +419,6 @@ impl Arguments {
         }
     }
 
-    /// The core asked for, or this host's.
-    fn core(name: Option<&String>, host: Option<&HostCore>) -> Result<ChosenCore, Problem> {
-        if let Some(name) = name {
-            let caveats = another_core(name, host);
-            let reason = "asked for".to_owned();
-            let is_own = caveats.is_empty();
-            return Ok(ChosenCore { model: corun_model::find(name)?, reason, is_own, caveats });
-        }
-        let found = host.map_or("none".to_owned(), ToString::to_string);
-        let Some(Suited { model: name, instead_of }) = host.and_then(suited) else {
-            return Err(Problem::not_possible(
-                format!("expected a core by AMD or Intel that there is a model for, found {found}"),
-                "Name the core with --model; `corun models list` has them.",
-            ));
-        };
-        let model = corun_model::find(name)?;
-        Ok(match instead_of {
-            None => ChosenCore {
-                model,
-                reason: format!("this host's own design, {found}"),
-                is_own: true,
-                caveats: Vec::new(),
-            },
-            Some(design) => ChosenCore {
-                model,
-                reason: format!("the nearest model to this host's {found}"),
-                is_own: false,
-                caveats: vec![Caveat::new(
-                    "nearest-model",
-                    format!(
-                        "There is no model of this host's core ({design}); that of {name} is the \
-                         nearest, and another design."
-                    ),
-                )],
-            },
-        })
-    }
-
     fn sampling(&self) -> Sampling {
         match (self.sample, self.length, self.whole) {
             (Some((count, length)), ..) => {
@@ -493,18 +445,5 @@ impl Arguments {
         if !self.quiet {
             say(text);
         }
-    }
-}
-
-/// What is measured on this host is compared with another core's prediction.
-fn another_core(name: &str, host: Option<&HostCore>) -> Vec<Caveat> {
-    let own = host.and_then(suited).filter(|suited| suited.instead_of.is_none());
-    match own {
-        Some(own) if own.model == name => Vec::new(),
-        _ => vec![Caveat::new(
-            "another-core",
-            "The model is not known to be that of this host's core: what was measured here may differ \
-             for that reason alone.",
-        )],
     }
 }

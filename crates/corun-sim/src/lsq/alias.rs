@@ -17,7 +17,11 @@ impl<F: InstructionSource> Core<F> {
             return 0;
         }
         let thread = &self.threads[handle.thread()];
-        let &InFlightUop { address, span, .. } = self.in_flight(handle);
+        let &InFlightUop { address, span, is_forwarded, .. } = self.in_flight(handle);
+        // Its own thread's store has its bytes.
+        if is_forwarded {
+            return 0;
+        }
         let offset = thread.pages.offset(address);
         let siblings =
             self.threads.iter().filter(|it| it.requester.thread != thread.requester.thread);

@@ -13,7 +13,7 @@ use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::{PageSize, Placement};
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
-use corun_sim::{Phase, Process, Setup, Unwatched, in_parallel, simulate_together};
+use corun_sim::{Phase, PlacedWorker, Process, Setup, Unwatched, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 use corun_trace::{Chosen, Plan, Target, choose_for, count_quietly, trace_quietly};
 use corun_workload::{Job, Parameters};
@@ -36,8 +36,13 @@ const WINDOW: u64 = 40_000;
 const WARM_UP: u64 = 80_000;
 /// What a loop executes at least, so that windows lie apart and what is around it does not count.
 const LOOP: u64 = 4 * WINDOWS as u64 * WINDOW;
-/// Operations of a worker in the shorter run of threads that share memory.
-const SHARED_OPERATIONS: u64 = 16_000;
+/// Operations of a worker in the shorter run of threads that share memory: more than it does in the time in which the
+/// tracing machine begins the next one.
+const SHARED_OPERATIONS: u64 = 64_000;
+/// Recordings of such threads of which one must have them all at work at the same time.
+const TRIES: usize = 5;
+/// What each may wait for the others in it, as a part of its time.
+const MOST_WAITING: f64 = 0.1;
 /// Offsets at which siblings meet.
 const PHASES: usize = 4;
 const MOST_OPERATIONS: u64 = 1 << 40;
@@ -103,33 +108,54 @@ impl Simulator {
         each.collect()
     }
 
-    /// Threads of one process, from their beginning to their end: what twice as many operations take longer.
+    /// Threads of one process. Where they ran one after the other while they were recorded, they wait for each other in the
+    /// simulation and share nothing: then they are recorded again.
     fn of_threads(
         &self,
         core: &Core<'_>,
         program: &SimulatedProgram,
         seats: &[Seats],
     ) -> Result<Vec<Cycles>, String> {
+        for _ in 0..TRIES {
+            if let Some(cycles) = self.of_recorded_threads(core, program, seats)? {
+                return Ok(cycles);
+            }
+        }
+        Err("its threads ran one after the other each time that they were recorded".to_owned())
+    }
+
+    /// The same of one recording, from the beginning of the threads to their end: what twice as many operations take
+    /// longer. None if some of them waited.
+    fn of_recorded_threads(
+        &self,
+        core: &Core<'_>,
+        program: &SimulatedProgram,
+        seats: &[Seats],
+    ) -> Result<Option<Vec<Cycles>>, String> {
         let operations = [SHARED_OPERATIONS, 2 * SHARED_OPERATIONS];
         let traces = operations.map(|it| self.traced(program, it, Plan::Whole));
         let [short, long] = traces;
         let traces = [short?, long?];
-        let each = seats.iter().map(|seats| {
+        let mut each = Vec::new();
+        for seats in seats {
             let mut makespans = [0.0; 2];
             for (trace, makespan) in traces.iter().zip(&mut makespans) {
                 let process = threads_of(trace, program.threads as usize)?;
                 let mapping = core.mapping(*seats, process.workers.len())?;
                 let simulated = core.simulated(&[process], &mapping, 0, 1)?;
-                let workers = simulated.iter().flat_map(|phase| &phase.workers);
-                *makespan = workers.map(|one| one.cycles).fold(0.0, f64::max);
+                let workers: Vec<_> = simulated.iter().flat_map(|phase| &phase.workers).collect();
+                if workers.iter().any(|one| waited(one) > MOST_WAITING * one.cycles) {
+                    return Ok(None);
+                }
+                *makespan = workers.iter().map(|one| one.cycles).fold(0.0, f64::max);
             }
             let more = (makespans[1] - makespans[0]) / SHARED_OPERATIONS as f64;
-            match more > 0.0 {
-                true => Ok(Cycles::of([more].into_iter())),
-                false => Err("twice the operations took no longer".to_owned()),
+            if more <= 0.0 {
+                return Err("twice the operations took no longer".to_owned());
             }
-        });
-        each.collect()
+            each.push(Cycles::of([more].into_iter()));
+        }
+        Ok(Some(each))
     }
 
     /// The windows of a loop.
@@ -278,6 +304,12 @@ impl Cycles {
         let corun_sim::Spread { mean, low, high } = corun_sim::Spread::of(phases);
         Self { mean, low, high }
     }
+}
+
+/// Cycles that a worker waited for the others of its process.
+fn waited(worker: &PlacedWorker) -> f64 {
+    let of = worker.simulated.stack.cycles().filter(|(component, _)| *component == "waiting");
+    of.map(|(_, cycles)| cycles).sum()
 }
 
 /// The threads of a trace that are workers: as many as there are, the busiest ones.

@@ -13,9 +13,11 @@ use crate::problem::Problem;
 ///
 /// # Errors
 /// If there is no such document, or it cannot be read.
-#[expect(dead_code, reason = "for the commands on runs that follow")]
 pub(crate) fn text(name: &str) -> Result<String, Problem> {
     corun_files::text(Path::new(name), InputKind::DOCUMENT).map_err(|error| {
-        Problem::usage(format!("{}: {error}", shown(name)), "Name a file that corun wrote with --json FILE.")
+        Problem::usage(
+            format!("{}: {error}", shown(name)),
+            "Name a file that corun wrote with --json FILE.",
+        )
     })
 }

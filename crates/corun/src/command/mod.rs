@@ -12,6 +12,7 @@ mod measure;
 mod models;
 mod predict;
 mod program;
+mod report;
 mod schedule;
 mod service;
 mod simulate;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Bench(bench::Arguments),
     /// List, describe and rerun published experiments, and check their conclusions
     Study(study::Arguments),
+    /// Show results as a page with pictures, or draw their pictures as files
+    Report(report::Arguments),
     /// List, describe, check and compare the core models that predictions are made with
     Models(models::Arguments),
     /// Simulate a recorded program, or a block of code, on another core
@@ -99,6 +102,7 @@ impl Command {
             Self::Measure(arguments) => measure::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::Study(arguments) => study::run(&arguments),
+            Self::Report(arguments) => report::run(&arguments),
             Self::Models(arguments) => models::run(&arguments),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),

@@ -92,6 +92,7 @@ fn picture(row: &AuditRow, audit: &Audit, detail: Detail) -> Option<Figure> {
                 AuditVerdict::Violated => "c2",
                 AuditVerdict::Inconclusive | AuditVerdict::NotPossible => "c6",
             },
+            ..Bar::default()
         }
     });
     let bars: Vec<Bar> = bars.collect();

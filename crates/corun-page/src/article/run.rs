@@ -100,6 +100,7 @@ pub(super) fn speed(run: &Run, detail: Detail) -> Figure {
                 format!("{} {}", scale.show(it.value), figures::half_width(&it))
             }),
             class: colour(index),
+            ..Bar::default()
         }
     });
     let rows: Vec<Bar> = rows.collect();

@@ -138,6 +138,7 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
         for (at, (seen, name, class)) in known.into_iter().enumerate() {
             let is_first = at == 0;
             rows.push(Bar {
+                is_joined: !is_first,
                 label: if is_first { figure.id.clone() } else { String::new() },
                 remark: if is_first { arms(figure) } else { String::new() },
                 value: Some(seen.value / published.value),
@@ -196,11 +197,16 @@ fn three(figure: &StudyFigure) -> Vec<Bar> {
         [(&figure.predicted, "predicted", "c2"), (&figure.measured, "measured here", "c1")];
     for (estimate, name, class) in estimates {
         let Some(estimate) = estimate else { continue };
+        let is_sensible = figures::is_sensible(estimate);
         bars.push(Bar {
-            value: Some(estimate.value),
+            value: is_sensible.then_some(estimate.value),
             limits: limits(estimate).filter(|it| it[0] < it[1]),
-            figure: format!("{} {name}", value(estimate.value)),
+            figure: match is_sensible {
+                true => format!("{} {name}", value(estimate.value)),
+                false => format!("{name}: too few blocks"),
+            },
             class,
+            is_joined: !bars.is_empty(),
             ..Bar::default()
         });
     }

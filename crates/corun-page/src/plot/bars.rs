@@ -32,6 +32,8 @@ pub(crate) struct Bar {
     pub figure: String,
     /// The class that colours it.
     pub class: &'static str,
+    /// Whether it belongs to the bar above it.
+    pub is_joined: bool,
 }
 
 /// The part of the width that labels take at most.
@@ -39,7 +41,8 @@ const MAX_LABEL: f64 = 0.42;
 const BAR: f64 = 16.0;
 /// Room for dots below a bar.
 const DOTS: f64 = 14.0;
-const GAP: f64 = 12.0;
+const GAP: f64 = 16.0;
+const JOINED_GAP: f64 = 4.0;
 const LINE: f64 = 16.0;
 
 pub(crate) fn draw(bars: &Bars, width: f64) -> Canvas {
@@ -60,6 +63,10 @@ pub(crate) fn draw(bars: &Bars, width: f64) -> Canvas {
     let first = top;
     let mut shapes = Vec::new();
     for row in &bars.rows {
+        // A bar that belongs to the one above stands close to it.
+        if row.is_joined {
+            top -= GAP - JOINED_GAP;
+        }
         top = draw_row(row, &scale, (left, width), top, is_narrow, &mut shapes);
     }
     let marks = ticks([0.0, longest(bars)], if is_narrow { 3 } else { 6 });
@@ -150,8 +157,7 @@ fn draw_row(
         }
         top += DOTS;
     }
-    let own = if !is_narrow && !row.remark.is_empty() && row.dots.is_empty() { 10.0 } else { 0.0 };
-    top + BAR + own + GAP
+    top + BAR + GAP
 }
 
 fn scale_end(scale: &Scale) -> f64 {

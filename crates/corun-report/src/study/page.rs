@@ -66,9 +66,8 @@ fn picture(result: &StudyResult, columns: u16) -> String {
         add("published", published.value, Some([published.low, published.high]));
         for (name, seen) in [("predicted", &figure.predicted), ("measured here", &figure.measured)]
         {
-            if let Some(seen) = seen {
-                let limits = is_sensible(seen).then_some([seen.low, seen.high]);
-                add(name, seen.value, limits.or(Some([0.0, seen.value])));
+            if let Some(seen) = seen.as_ref().filter(|it| is_sensible(it)) {
+                add(name, seen.value, Some([seen.low, seen.high]));
             }
         }
     }

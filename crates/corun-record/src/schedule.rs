@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
+use crate::scheduling::ScheduledTimeline;
 use crate::upgrade::{each, rename, within};
 
 /// What `corun schedule --json` writes.
@@ -17,6 +18,9 @@ pub struct Schedule {
     pub costs: Vec<ScheduledCost>,
     /// The runs, by load, policy and seed.
     pub runs: Vec<ScheduledRun>,
+    /// Who ran where under each policy, for the first seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timelines: Vec<ScheduledTimeline>,
 }
 
 /// The simulated machine.

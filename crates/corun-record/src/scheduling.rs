@@ -60,12 +60,14 @@ pub struct ListedCost {
     pub meaning: String,
 }
 
-/// Who ran where in a run: what a Gantt chart shows. It is not written as JSON, since a run may have
-/// millions of intervals.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Who ran where in a run: what a Gantt chart shows. A run may have millions of intervals; of those, documents hold what a
+/// picture can show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledTimeline {
-    /// The load and the policy.
-    pub title: String,
+    /// The load with its parameters.
+    pub load: String,
+    /// The policy's name.
+    pub policy: String,
     /// The kernel's numbers of the logical CPUs that the policy uses.
     pub cpus: Vec<u32>,
     /// The logical CPUs of each core, by their places in `cpus`.
@@ -79,7 +81,7 @@ pub struct ScheduledTimeline {
 }
 
 /// A time in which a task ran on a logical CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledInterval {
     /// The logical CPU, by its place in the timeline's `cpus`.
     pub cpu: usize,
@@ -91,6 +93,13 @@ pub struct ScheduledInterval {
     pub begin_ns: u64,
     /// When it ended, in nanoseconds.
     pub end_ns: u64,
+}
+
+impl ScheduledTimeline {
+    /// The load and the policy.
+    pub fn title(&self) -> String {
+        format!("{}, {}", self.load, self.policy)
+    }
 }
 
 impl Body for SchedulingList {

@@ -21,7 +21,7 @@ pub fn interval(estimate: &Estimate) -> String {
 }
 
 /// Half the width of an interval: `± 1.2 %`.
-pub(crate) fn half_width(estimate: &Estimate) -> String {
+pub fn half_width(estimate: &Estimate) -> String {
     match is_sensible(estimate) {
         true => format!("± {}", percent(estimate.half_width())),
         false => TOO_FEW_BLOCKS.to_owned(),
@@ -29,7 +29,7 @@ pub(crate) fn half_width(estimate: &Estimate) -> String {
 }
 
 /// A value with half the width of its interval: `18.4 s ± 1.2 %`.
-pub(crate) fn with_half_width(value: String, estimate: &Estimate) -> String {
+pub fn with_half_width(value: String, estimate: &Estimate) -> String {
     match is_sensible(estimate) {
         true => format!("{value} {}", half_width(estimate)),
         false => format!("{value}, {TOO_FEW_BLOCKS}"),
@@ -37,16 +37,17 @@ pub(crate) fn with_half_width(value: String, estimate: &Estimate) -> String {
 }
 
 /// The difference between identical arms: `1.3 %`.
-pub(crate) fn difference(share: f64) -> String {
+pub fn difference(share: f64) -> String {
     if is_difference(share) { percent(share) } else { TOO_FEW_BLOCKS.to_owned() }
 }
 
 /// A share of a whole, of which there is no more than all.
-pub(crate) fn share(share: f64) -> String {
+pub fn share(share: f64) -> String {
     percent(share.min(1.0))
 }
 
-pub(crate) fn is_sensible(estimate: &Estimate) -> bool {
+/// Whether an interval says something.
+pub fn is_sensible(estimate: &Estimate) -> bool {
     says_something(estimate.value, estimate.low, estimate.high)
 }
 
@@ -88,7 +89,7 @@ fn prefixed(quantity: f64, unit: &str) -> String {
 }
 
 /// A unit as people write it, from the plain letters of a file.
-pub(crate) fn unit(plain: &str) -> &str {
+pub fn unit(plain: &str) -> &str {
     match plain {
         "us" => "µs",
         other => other,
@@ -96,7 +97,7 @@ pub(crate) fn unit(plain: &str) -> &str {
 }
 
 /// Three digits, or all those before the point.
-pub(crate) fn three_digits(value: f64) -> String {
+pub fn three_digits(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),

@@ -13,6 +13,7 @@ mod csv;
 mod destination;
 mod figures;
 mod grid;
+mod latex;
 mod markdown;
 mod model;
 mod prediction;
@@ -42,16 +43,67 @@ pub use corun_stats::percent;
 pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{grouped, interval, joules, ratio, seconds};
+pub use latex::{bench_to_latex, study_to_latex, threads_to_latex, to_latex};
 pub use markdown::to_markdown;
 pub use model::{checked_models, describe_model, list_models, models_side_by_side};
 pub use prediction::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
 pub use runs::list_runs;
-pub use schedule::{gantt, list_scheduling, schedule_to_csv, schedule_to_terminal};
+pub use schedule::{
+    gantt, list_scheduling, schedule_to_csv, schedule_to_terminal, shortened_timeline,
+};
 pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::{answers_to_terminal, to_terminal};
+/// The sentences and tables that results are shown with, before they take a form: for pages.
+pub mod parts {
+    pub use crate::tables::Table;
+
+    /// Numbers with as many digits as their intervals support.
+    pub mod figures {
+        pub use crate::figures::{
+            difference, half_width, is_sensible, share, three_digits, unit, with_half_width,
+        };
+        pub use crate::tables::{RateScale, list};
+    }
+
+    /// Sentences about any run.
+    pub mod prose {
+        pub use crate::prose::{answers, course, load, machine, not_possible, plural, work};
+    }
+
+    /// Tables of a run.
+    pub mod run {
+        pub use crate::tables::{arms, comparisons, details, latencies};
+    }
+
+    /// Parts of a sweep over numbers of workers.
+    pub mod threads {
+        pub use crate::threads::{answer, course, failures, is_answered, label, legend, standing};
+    }
+
+    /// Parts of a study's result.
+    pub mod study {
+        pub use crate::study::{
+            caveats, course, errors, figures, heading, lettered, numbered, times,
+        };
+    }
+
+    /// Parts of a prediction.
+    pub mod prediction {
+        pub use crate::prediction::{
+            advice, alone, answers, category, course, figures, gerund, most_and_least, reasons,
+            sentences,
+        };
+    }
+
+    /// Parts of a bench.
+    pub mod bench {
+        pub use crate::bench::{caveats, name, table};
+    }
+}
+
 pub use threads::{
     threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_svg, threads_to_terminal,
 };

@@ -18,7 +18,7 @@ pub(crate) fn heading(run: &Run) -> Vec<String> {
 }
 
 /// What was run, and how its workers come about.
-pub(crate) fn work(workload: &Workload) -> String {
+pub fn work(workload: &Workload) -> String {
     let parameters: Vec<String> =
         workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let what = if workload.command.is_empty() {
@@ -37,7 +37,7 @@ pub(crate) fn work(workload: &Workload) -> String {
 }
 
 /// What asked a service, and from where.
-pub(crate) fn load(load: &ServiceLoad) -> String {
+pub fn load(load: &ServiceLoad) -> String {
     let command = on_one_line(&shell_words::join(&load.command));
     match load.cpus.is_empty() {
         true => format!("load: {command} (on the server's CPUs)"),
@@ -45,7 +45,8 @@ pub(crate) fn load(load: &ServiceLoad) -> String {
     }
 }
 
-pub(crate) fn machine(machine: &MachineSummary) -> String {
+/// The machine, one line.
+pub fn machine(machine: &MachineSummary) -> String {
     if machine.online_cpus == 0 {
         return "an unknown machine".to_owned();
     }
@@ -74,7 +75,7 @@ pub(crate) fn machine(machine: &MachineSummary) -> String {
 }
 
 /// A count of things: `1 core`, `2 cores`.
-pub(crate) fn plural(count: usize, one: &str) -> String {
+pub fn plural(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
@@ -82,7 +83,7 @@ pub(crate) fn plural(count: usize, one: &str) -> String {
 }
 
 /// The verdicts as sentences, the headline first, each sentence once; or why there is no verdict.
-pub(crate) fn answers(run: &Run) -> Vec<(Answer, String)> {
+pub fn answers(run: &Run) -> Vec<(Answer, String)> {
     if run.is_without_interval() {
         return vec![(Answer::Inconclusive, too_few_blocks(&run.ending))];
     }
@@ -128,7 +129,7 @@ fn too_few_blocks(ending: &Ending) -> String {
 }
 
 /// What could not be measured, equal reasons joined.
-pub(crate) fn not_possible(run: &Run) -> Vec<String> {
+pub fn not_possible(run: &Run) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for refused in &run.not_possible {
         let placement = match &refused.core_type {
@@ -152,7 +153,7 @@ pub(crate) fn caveats(run: &Run) -> Vec<String> {
 }
 
 /// How the experiment went, one line.
-pub(crate) fn course(run: &Run) -> String {
+pub fn course(run: &Run) -> String {
     let twins: fn(&&Arm) -> bool = |arm| arm.twin_of.is_some();
     let arms = run.arms.len();
     let aa = run.arms.iter().filter(twins).count();

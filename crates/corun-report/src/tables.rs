@@ -11,7 +11,7 @@ use crate::grid::NO_BREAK;
 
 /// A table before it takes a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Table {
+pub struct Table {
     /// One name a column.
     pub header: Vec<String>,
     /// As many texts a row as there are columns.
@@ -30,7 +30,7 @@ impl Table {
 type Form<'a> = &'a dyn Fn(&Observation) -> String;
 
 /// The arms: where they ran, how long they took, what they did per second.
-pub(crate) fn arms(run: &Run) -> Table {
+pub fn arms(run: &Run) -> Table {
     let scale = RateScale::of(run);
     let energy = match run.workload.operation.as_str() {
         "runs" => "energy per run",
@@ -67,20 +67,23 @@ pub(crate) fn arms(run: &Run) -> Table {
 }
 
 /// One prefix for all rates of a table, so that they can be compared at a glance.
-pub(crate) struct RateScale {
-    factor: f64,
+pub struct RateScale {
+    /// What a rate is multiplied with.
+    pub factor: f64,
+    /// The unit with its prefix.
     pub unit: String,
 }
 
 impl RateScale {
-    pub(crate) fn of(run: &Run) -> Self {
+    /// The prefix for the rates of a run.
+    pub fn of(run: &Run) -> Self {
         let rates = run.observations.iter().filter(|seen| seen.metric == Metric::Throughput);
         let largest = rates.map(|seen| seen.estimate.value).fold(0.0, f64::max);
         Self::up_to(largest, &run.workload.operation)
     }
 
     /// The prefix for rates up to this one, of operations of this name.
-    pub(crate) fn up_to(largest: f64, operation: &str) -> Self {
+    pub fn up_to(largest: f64, operation: &str) -> Self {
         let (factor, prefix) = match largest {
             size if size >= 1e9 => (1e-9, "G"),
             size if size >= 1e6 => (1e-6, "M"),
@@ -91,13 +94,14 @@ impl RateScale {
         Self { factor, unit: format!("{prefix}{space}{operation}/s") }
     }
 
-    pub(crate) fn show(&self, rate: f64) -> String {
+    /// A rate in this unit.
+    pub fn show(&self, rate: f64) -> String {
         three_digits(rate * self.factor)
     }
 }
 
 /// The comparisons: each metric, of which arms, with its interval and verdict.
-pub(crate) fn comparisons(run: &Run) -> Table {
+pub fn comparisons(run: &Run) -> Table {
     let rows = run
         .observations
         .iter()
@@ -130,7 +134,7 @@ fn compared(seen: &Observation) -> String {
 }
 
 /// What is known of the arms beside how fast they are: figures as in a suite's table, other counts.
-pub(crate) fn details(run: &Run) -> Table {
+pub fn details(run: &Run) -> Table {
     let is_detail = |seen: &&Observation| matches!(seen.metric, Metric::Figure | Metric::Rate);
     let rows = run.observations.iter().filter(is_detail).map(|seen| {
         let amount = amount(seen).replace(' ', NO_BREAK);
@@ -164,7 +168,7 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// How long parts of the work took, by arm and kind: a column for each quantile.
-pub(crate) fn latencies(run: &Run) -> Table {
+pub fn latencies(run: &Run) -> Table {
     let is_own = |seen: &&Observation| seen.metric == Metric::Latency && seen.against.is_none();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut previous = None;
@@ -228,7 +232,7 @@ fn cpus(run: &Run, arm: &Arm) -> String {
 }
 
 /// Ascending numbers as `0-3,8`.
-pub(crate) fn list(numbers: &[u32]) -> String {
+pub fn list(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
     let text = |run: &[u32]| match run {
         [only] => only.to_string(),

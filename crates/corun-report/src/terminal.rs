@@ -1,10 +1,12 @@
 //! A run for the terminal: the answer, then the tables, then what limits trust.
 
-use corun_record::{Answer, Run, on_lines, on_one_line};
+use corun_record::{Answer, Metric, Run, on_lines, on_one_line};
 
+use crate::bars::{Bar, bars};
+use crate::figures::{half_width, is_sensible};
 use crate::grid::{filled, glue};
 use crate::prose;
-use crate::tables;
+use crate::tables::{self, RateScale};
 
 pub(crate) use crate::grid::{NO_BREAK, grid, named_grid};
 
@@ -18,6 +20,7 @@ pub fn to_terminal(run: &Run, columns: u16, has_colour: bool) -> String {
     if run.is_partial() && !run.is_without_interval() {
         text.push_str("PARTIAL RESULT: the experiment was cut short.\n\n");
     }
+    text.push_str(&picture(run, columns));
     let details = [tables::details(run), tables::comparisons(run), tables::latencies(run)];
     for table in [tables::arms(run)].iter().chain(details.iter().filter(|it| !it.rows.is_empty())) {
         text.push_str(&grid(table, columns));
@@ -31,6 +34,27 @@ pub fn to_terminal(run: &Run, columns: u16, has_colour: bool) -> String {
     text.push_str(&wrap(&prose::course(run), "", columns));
     // Nothing that others wrote brings colours of its own.
     answers_to_terminal(run, columns, has_colour) + &on_lines(&text)
+}
+
+/// A bar for the work of each arm; nothing where there is one arm, or no interval.
+fn picture(run: &Run, columns: u16) -> String {
+    let scale = RateScale::of(run);
+    let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
+    let rows = arms.filter_map(|arm| {
+        let seen = run.observation(Metric::Throughput, &arm.id)?.estimate;
+        let limits = if is_sensible(&seen) { [seen.low, seen.high] } else { [0.0, seen.value] };
+        Some(Bar {
+            label: arm.id.clone(),
+            value: seen.value,
+            limits: Some(limits),
+            columns: vec![scale.show(seen.value), half_width(&seen)],
+        })
+    });
+    let rows: Vec<Bar> = rows.collect();
+    match rows.len() {
+        0 | 1 => String::new(),
+        _ => bars(&rows, &[&scale.unit.replace(NO_BREAK, " "), ""], columns) + "\n",
+    }
 }
 
 /// The answers of a run alone.

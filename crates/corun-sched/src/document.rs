@@ -61,6 +61,7 @@ impl Settings {
             siblings,
             costs: self.costs.list().into_iter().map(cost).collect(),
             runs: Vec::new(),
+            timelines: Vec::new(),
         }
     }
 }
@@ -76,7 +77,8 @@ impl Scheduled<'_> {
             end_ns: it.end,
         };
         ScheduledTimeline {
-            title: format!("{}, {}", self.load.name, self.policy),
+            load: self.load.name.clone(),
+            policy: self.policy.to_owned(),
             cpus: self.topology.cpus.iter().map(|cpu| cpu.number).collect(),
             cores: self.topology.cores.clone(),
             programs: self.load.programs.iter().map(|it| it.name.clone()).collect(),

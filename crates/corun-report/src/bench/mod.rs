@@ -9,7 +9,7 @@ mod table;
 
 pub use catalogue::{describe_workload, list_workloads};
 pub use memory_hierarchy::{HierarchySweep, memory_hierarchy};
-pub use table::bench_to_terminal;
+pub use table::{bench_to_terminal, caveats, table};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ fn ends(bench: &Bench, columns: u16) -> String {
 }
 
 /// A workload with those parameters in which its measurements differ.
-fn name(workload: &str, parameters: &BTreeMap<String, String>, bench: &Bench) -> String {
+pub fn name(workload: &str, parameters: &BTreeMap<String, String>, bench: &Bench) -> String {
     let of_runs = bench.runs.iter().map(|run| (&run.workload.name, &run.workload.parameters));
     let of_missing = bench.not_possible.iter().map(|it| (&it.workload, &it.parameters));
     let others: Vec<_> =

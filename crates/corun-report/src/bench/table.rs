@@ -15,7 +15,7 @@ pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
     let mut text = String::new();
     if let Some(run) = bench.runs.first() {
         text.push_str(&wrap(&prose::machine(&run.machine), "  ", columns));
-        text.push_str(&format!("\n{}\n", rows(bench, columns)));
+        text.push_str(&format!("\n{}\n", grid(&table(bench), columns)));
     }
     let rates = bench.runs.iter().flat_map(rates);
     let beside: Vec<String> = rates.chain(bench.runs.iter().flat_map(shares)).collect();
@@ -53,7 +53,8 @@ fn is_suite(bench: &Bench) -> bool {
     bench.runs.iter().all(is_row)
 }
 
-fn rows(bench: &Bench, columns: u16) -> String {
+/// A row for each arm of each workload; a workload's name stands in its first row.
+pub fn table(bench: &Bench) -> Table {
     let rows = |row: fn(&Run, &Arm) -> Vec<String>| {
         let of_run = move |run| {
             let arms = arms(run).enumerate().map(move |(index, arm)| {
@@ -72,7 +73,7 @@ fn rows(bench: &Bench, columns: u16) -> String {
         }
     };
     let header = names.iter().map(|&name| whole(name.to_owned())).collect();
-    grid(&without_empty_columns(Table { header, rows }), columns)
+    without_empty_columns(Table { header, rows })
 }
 
 fn without_empty_columns(table: Table) -> Table {
@@ -180,7 +181,7 @@ fn mean_shares(run: &Run, arm: &str) -> Vec<f64> {
 
 /// The caveats of all runs, one line a kind: the first sentence of it, and of which others
 /// something like it is true.
-fn caveats(bench: &Bench) -> Vec<String> {
+pub fn caveats(bench: &Bench) -> Vec<String> {
     let mut kinds: BTreeMap<&str, Vec<(String, &str)>> = BTreeMap::new();
     for run in &bench.runs {
         for caveat in &run.caveats {

@@ -3,6 +3,9 @@
 mod siblings;
 mod words;
 
+pub use siblings::{advice, answers, most_and_least, reasons};
+pub use words::{gerund, sentences};
+
 use corun_record::{
     ClockSource, Estimate, MeasuredRuns, Metric, OtherProgram, Prediction, PredictionTable, Source,
     TracedWorkload, on_one_line,
@@ -108,6 +111,11 @@ fn beside_to_terminal(prediction: &Prediction, columns: u16) -> String {
     text
 }
 
+/// The top-down category of a component of a cycle stack, by the simulator's name of it.
+pub fn category(component: &str) -> &'static str {
+    crate::top_down::Category::of(component).name()
+}
+
 /// The program: its command, or the built-in workload that the command runs.
 fn program(prediction: &Prediction) -> String {
     let text = match &prediction.workload {
@@ -125,7 +133,7 @@ fn program(prediction: &Prediction) -> String {
 }
 
 /// What the program takes alone, as a sentence.
-fn alone(prediction: &Prediction) -> String {
+pub fn alone(prediction: &Prediction) -> String {
     let core = &prediction.core.model;
     match prediction.estimate(Metric::Cycles, Source::Predicted) {
         Some(cycles) => format!(
@@ -139,7 +147,7 @@ fn alone(prediction: &Prediction) -> String {
 }
 
 /// A row for each figure, predicted and measured side by side.
-fn figures(prediction: &Prediction) -> Table {
+pub fn figures(prediction: &Prediction) -> Table {
     let row = |name: &str, metric: Metric, show: fn(&Estimate) -> String| {
         let of = |source| prediction.estimate(metric, source);
         let text = |source| of(source).map_or_else(|| "-".to_owned(), show);
@@ -173,7 +181,7 @@ fn over_measured(prediction: &Prediction, metric: Metric) -> String {
 }
 
 /// What was simulated and measured, a sentence each.
-fn course(prediction: &Prediction) -> Vec<String> {
+pub fn course(prediction: &Prediction) -> Vec<String> {
     let traced = &prediction.traced;
     let all = grouped(traced.instructions);
     let part = match traced.windows.len() {

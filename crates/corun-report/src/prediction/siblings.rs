@@ -76,7 +76,7 @@ fn work(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Estim
 }
 
 /// The answer: a sentence for each placement, what was measured, and one if the prediction is not to be trusted.
-pub(super) fn answers(prediction: &Prediction) -> Vec<String> {
+pub fn answers(prediction: &Prediction) -> Vec<String> {
     let sentences = prediction.beside.iter().filter_map(|it| answer(prediction, it));
     let measured = measured_yields(prediction).filter_map(|it| measured(prediction, it));
     let stacked = prediction.stacked.iter().map(|it| turns(prediction, it));
@@ -250,7 +250,7 @@ fn is_full(it: &WhatIf) -> bool {
 }
 
 /// Why, a sentence each.
-pub(super) fn reasons(prediction: &Prediction) -> Vec<String> {
+pub fn reasons(prediction: &Prediction) -> Vec<String> {
     let Some(first) = prediction.beside.first() else { return Vec::new() };
     let parts = |effect: Effect| -> Vec<String> {
         let of: Vec<&Cause> = first.causes.iter().filter(|it| it.effect == effect).collect();
@@ -307,7 +307,7 @@ fn data(placement: &PredictedPlacement) -> Option<String> {
 }
 
 /// What follows for whoever runs the program.
-pub(super) fn advice(prediction: &Prediction) -> Vec<String> {
+pub fn advice(prediction: &Prediction) -> Vec<String> {
     let Some(first) = prediction.beside.first() else { return Vec::new() };
     let Some(work) = work(prediction, first) else { return Vec::new() };
     let pair = first.slowdown_of_other.is_some();
@@ -375,7 +375,7 @@ pub(super) fn remarks(prediction: &Prediction) -> Vec<String> {
 }
 
 /// The cores on which a sibling does most and least.
-pub(super) fn most_and_least(predictions: &[Prediction]) -> Option<String> {
+pub fn most_and_least(predictions: &[Prediction]) -> Option<String> {
     let works = predictions.iter().filter_map(|it| {
         let first = it.beside.first()?;
         Some((it.core.model.as_str(), work(it, first)?))

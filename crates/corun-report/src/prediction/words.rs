@@ -9,7 +9,7 @@ use crate::top_down::Category;
 const MIN_SHARE: f64 = 0.005;
 
 /// A sentence for each component, the largest first, and one for all that are small.
-pub(super) fn sentences(stack: &[StackShare]) -> Vec<String> {
+pub fn sentences(stack: &[StackShare]) -> Vec<String> {
     let mut stack: Vec<&StackShare> = stack.iter().filter(|part| part.share > 0.0).collect();
     stack.sort_by(|one, other| other.share.total_cmp(&one.share));
     let (large, small): (Vec<&StackShare>, Vec<&StackShare>) =
@@ -58,7 +58,7 @@ fn reason(component: &str) -> String {
 }
 
 /// What slots or cycles go to, as it follows a share: "waiting for operands".
-pub(super) fn gerund(component: &str) -> String {
+pub fn gerund(component: &str) -> String {
     let text = match component {
         "front end" => "waiting for micro-ops from the front end",
         "mispredict" => "recovering from mispredicted branches",

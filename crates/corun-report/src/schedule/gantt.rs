@@ -58,7 +58,7 @@ pub fn gantt(timelines: &[ScheduledTimeline]) -> String {
 fn draw(timeline: &ScheduledTimeline) -> (Group, f64) {
     let seconds = crate::figures::seconds(timeline.makespan_ns as f64 * 1e-9);
     let mut group =
-        Group::new().add(text(&format!("{}: {seconds}", timeline.title), 0.0, 12.0, "title"));
+        Group::new().add(text(&format!("{}: {seconds}", timeline.title()), 0.0, 12.0, "title"));
     let mut top = TITLE;
     let mut tops = vec![0.0; timeline.cpus.len()];
     for core in &timeline.cores {
@@ -73,7 +73,7 @@ fn draw(timeline: &ScheduledTimeline) -> (Group, f64) {
         top += GAP;
     }
     let shown = match timeline.intervals.len() > MANY {
-        true => by_pixel(timeline),
+        true => by_pixel(timeline, WIDTH as u64),
         false => timeline.intervals.clone(),
     };
     let scale = WIDTH / timeline.makespan_ns.max(1) as f64;
@@ -94,9 +94,17 @@ fn draw(timeline: &ScheduledTimeline) -> (Group, f64) {
     (group, top)
 }
 
-/// The intervals as a picture of this width can show them.
-fn by_pixel(timeline: &ScheduledTimeline) -> Vec<ScheduledInterval> {
-    let pixels = WIDTH as u64;
+/// The timeline with about so many intervals at most: each short part of the time belongs to the task that had most of it.
+pub fn shortened_timeline(timeline: &ScheduledTimeline, most: usize) -> ScheduledTimeline {
+    if timeline.intervals.len() <= most {
+        return timeline.clone();
+    }
+    let pixels = (most / timeline.cpus.len().max(1)).clamp(16, WIDTH as usize);
+    ScheduledTimeline { intervals: by_pixel(timeline, pixels as u64), ..timeline.clone() }
+}
+
+/// The intervals as a picture of so many pixels can show them.
+fn by_pixel(timeline: &ScheduledTimeline, pixels: u64) -> Vec<ScheduledInterval> {
     let edge = |pixel: u64| {
         (u128::from(timeline.makespan_ns) * u128::from(pixel) / u128::from(pixels)) as u64
     };
@@ -104,14 +112,14 @@ fn by_pixel(timeline: &ScheduledTimeline) -> Vec<ScheduledInterval> {
         (u128::from(time) * u128::from(pixels) / u128::from(timeline.makespan_ns.max(1))) as u64
     };
     let mut most: Vec<Option<(u64, ScheduledInterval)>> =
-        vec![None; timeline.cpus.len() * WIDTH as usize];
+        vec![None; timeline.cpus.len() * pixels as usize];
     for interval in &timeline.intervals {
         for pixel in pixel_of(interval.begin_ns)..=pixel_of(interval.end_ns).min(pixels - 1) {
             let part = interval
                 .end_ns
                 .min(edge(pixel + 1))
                 .saturating_sub(interval.begin_ns.max(edge(pixel)));
-            let place = &mut most[interval.cpu * WIDTH as usize + pixel as usize];
+            let place = &mut most[interval.cpu * pixels as usize + pixel as usize];
             if part > place.map_or(0, |(part, _)| part) {
                 *place = Some((
                     part,

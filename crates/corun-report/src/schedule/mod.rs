@@ -14,7 +14,7 @@ use crate::figures::{seconds, three_digits};
 use crate::tables::Table;
 use crate::terminal::{NO_BREAK, grid, wrap};
 
-pub use gantt::gantt;
+pub use gantt::{gantt, shortened_timeline};
 
 /// Runs that differ in the seed alone.
 struct Cell<'a> {

@@ -27,6 +27,7 @@ fn of(runs: Vec<ScheduledRun>) -> Schedule {
         siblings: "each takes 1.6 times as long beside a sibling".to_owned(),
         costs: vec![ScheduledCost { name: "switch".to_owned(), nanoseconds: 1_500 }],
         runs,
+        timelines: Vec::new(),
     }
 }
 
@@ -66,7 +67,8 @@ fn a_picture_has_a_line_a_cpu_and_a_bar_an_interval() {
     let interval =
         |cpu, task, begin_ns, end_ns| ScheduledInterval { cpu, task, program: 0, begin_ns, end_ns };
     let mut timeline = ScheduledTimeline {
-        title: "batch:jobs=3, cfs".to_owned(),
+        load: "batch:jobs=3".to_owned(),
+        policy: "cfs".to_owned(),
         cpus: vec![0, 1, 8, 9],
         cores: vec![vec![0, 2], vec![1, 3]],
         programs: vec!["job".to_owned()],

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::{FindingKind, StudyFinding, StudyResult};
+use corun_record::{FindingKind, StudyFigure, StudyFinding, StudyResult};
 
 use super::rows::{errors, figures, lettered, measured, times};
-use crate::figures::seconds;
+use crate::bars::{Bar, bars};
+use crate::figures::{is_sensible, seconds, three_digits};
 use crate::markdown;
 use crate::prose;
 use crate::terminal::{named_grid, section, wrap};
@@ -28,6 +29,7 @@ pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
     for line in errors(&result.errors) {
         text.push_str(&wrap(&line, "", columns));
     }
+    text.push_str(&picture(result, columns));
     let times = times(result);
     if !times.rows.is_empty() {
         let title = wrap(&format!("{TIMES}:"), "", columns);
@@ -44,6 +46,35 @@ pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
     text.push('\n');
     text.push_str(&wrap(&course(result), "", columns));
     text
+}
+
+/// More figures than these stay to the table.
+const DRAWN: usize = 8;
+
+/// The first ratios as bars: published, predicted, measured.
+fn picture(result: &StudyResult, columns: u16) -> String {
+    let ratios = result.figures.iter().filter(|it| it.unit == "1");
+    let has_counterpart = |it: &&StudyFigure| it.measured.is_some() || it.predicted.is_some();
+    let mut rows = Vec::new();
+    for figure in ratios.filter(has_counterpart).take(DRAWN) {
+        let Some(published) = &figure.published else { continue };
+        let mut add = |name: &str, value: f64, limits: Option<[f64; 2]>| {
+            let label = if name == "published" { figure.id.clone() } else { String::new() };
+            let columns = vec![name.to_owned(), three_digits(value)];
+            rows.push(Bar { label, value, limits, columns });
+        };
+        add("published", published.value, Some([published.low, published.high]));
+        for (name, seen) in [("predicted", &figure.predicted), ("measured here", &figure.measured)]
+        {
+            if let Some(seen) = seen.as_ref().filter(|it| is_sensible(it)) {
+                add(name, seen.value, Some([seen.low, seen.high]));
+            }
+        }
+    }
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", bars(&rows, &["", ""], columns)),
+    }
 }
 
 /// The result as Markdown.
@@ -116,7 +147,8 @@ pub(super) fn conclusions(findings: &[StudyFinding], columns: u16) -> String {
     text
 }
 
-fn heading(result: &StudyResult) -> Vec<String> {
+/// What was published where, and which machine is beside it.
+pub fn heading(result: &StudyResult) -> Vec<String> {
     let mut lines = vec![
         format!("{}: {}", result.study, result.title),
         result.citation.clone(),
@@ -128,12 +160,13 @@ fn heading(result: &StudyResult) -> Vec<String> {
     lines
 }
 
-fn numbered(reasons: &[String]) -> Vec<String> {
+/// Reasons with the numbers that the table has for them.
+pub fn numbered(reasons: &[String]) -> Vec<String> {
     reasons.iter().enumerate().map(|(index, reason)| format!("[{}] {reason}", index + 1)).collect()
 }
 
 /// A sentence of each kind of caveat, and in how many runs something like it is true.
-fn caveats(result: &StudyResult) -> Vec<String> {
+pub fn caveats(result: &StudyResult) -> Vec<String> {
     let mut kinds: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for run in &result.runs {
         for caveat in &run.caveats {
@@ -156,7 +189,8 @@ fn caveats(result: &StudyResult) -> Vec<String> {
     kinds.into_values().map(line).chain(of_study).collect()
 }
 
-fn course(result: &StudyResult) -> String {
+/// How many figures were measured, and in which time.
+pub fn course(result: &StudyResult) -> String {
     format!(
         "{} of {} figures were measured, in {} of the {} allowed.",
         measured(result),

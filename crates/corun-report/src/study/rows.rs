@@ -16,7 +16,7 @@ const WIDE: f64 = 1.05;
 const COMPUTED: u32 = 3;
 
 /// The figures as a table, the reasons to which its `[1]` point, and those to which its `[a]` point.
-pub(super) fn figures(result: &StudyResult) -> (Table, Vec<String>, Vec<String>) {
+pub fn figures(result: &StudyResult) -> (Table, Vec<String>, Vec<String>) {
     let is_predicted = result.figures.iter().any(|figure| figure.predicted.is_some());
     let mut header = vec!["figure", "what", "published", "measured here", "ratio"];
     if is_predicted {
@@ -50,7 +50,7 @@ pub(super) fn figures(result: &StudyResult) -> (Table, Vec<String>, Vec<String>)
 }
 
 /// Elapsed time with the CPU time within it, published and measured, of the figures that have any.
-pub(super) fn times(result: &StudyResult) -> Table {
+pub fn times(result: &StudyResult) -> Table {
     let mut rows = Vec::new();
     for figure in &result.figures {
         let published = figure.published.as_ref();
@@ -167,7 +167,7 @@ pub(super) fn predicted(
 }
 
 /// Reasons with the letters that the table has for them.
-pub(super) fn lettered(reasons: &[String]) -> Vec<String> {
+pub fn lettered(reasons: &[String]) -> Vec<String> {
     let each = reasons.iter().enumerate();
     each.map(|(index, reason)| format!("[{}] {reason}", letter(index + 1))).collect()
 }
@@ -181,7 +181,7 @@ fn letter(number: usize) -> String {
 }
 
 /// How far each column lies from the published one, a sentence each.
-pub(super) fn errors(errors: &[ColumnError]) -> Vec<String> {
+pub fn errors(errors: &[ColumnError]) -> Vec<String> {
     let sentence = |it: &ColumnError| {
         let column = match it.column {
             StudyColumn::Predicted => "Predicted",

@@ -15,7 +15,7 @@ use crate::bars::{Bar, bars};
 use crate::figures::{interval, is_sensible, joules, ratio, seconds};
 use crate::grid::NO_BREAK;
 use crate::prose::{self, plural};
-use crate::tables::RateScale;
+use crate::tables::{RateScale, Table};
 use crate::terminal::{section, wrap};
 
 /// The answer alone, as a line.
@@ -62,11 +62,7 @@ pub fn threads_to_markdown(sweep: &Record<ThreadSweep>) -> String {
     for line in course(sweep) {
         text.push_str(&format!("{}\n\n", crate::markdown::literal(&line)));
     }
-    let header =
-        ["candidate"].into_iter().chain(headings(&sweep.body)).map(str::to_owned).collect();
-    let row = |bar: Bar| [vec![bar.label], bar.columns].concat();
-    let rows = rows(&sweep.body).into_iter().map(row).collect();
-    text.push_str(&crate::markdown::grid(&crate::tables::Table { header, rows }));
+    text.push_str(&crate::markdown::grid(&table(&sweep.body)));
     text.push_str("\n\n");
     for Advice { tool, line, .. } in sweep.body.advice.iter().filter(|line| line.fits) {
         text.push_str(&format!("{tool}:\n\n    {}\n\n", on_one_line(line)));
@@ -75,6 +71,13 @@ pub fn threads_to_markdown(sweep: &Record<ThreadSweep>) -> String {
         text.push_str(&format!("- {}\n", crate::markdown::literal(&caveat)));
     }
     text
+}
+
+/// A row for each candidate.
+pub(crate) fn table(sweep: &ThreadSweep) -> Table {
+    let header = ["candidate"].into_iter().chain(headings(sweep)).map(str::to_owned).collect();
+    let row = |bar: Bar| [vec![bar.label], bar.columns].concat();
+    Table { header, rows: rows(sweep).into_iter().map(row).collect() }
 }
 
 /// The candidates as CSV with a header line; an interval that is not known is empty.
@@ -109,7 +112,8 @@ pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn answer(sweep: &Record<ThreadSweep>) -> String {
+/// The answer in one sentence, or why there is none.
+pub fn answer(sweep: &Record<ThreadSweep>) -> String {
     match &sweep.body.answer {
         Some(answer) => answer.sentence.clone(),
         None => {
@@ -181,20 +185,21 @@ fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
 }
 
 /// Whether the evidence carries an answer.
-fn is_answered(sweep: &ThreadSweep) -> bool {
+pub fn is_answered(sweep: &ThreadSweep) -> bool {
     let open = [ThreadVerdict::Undecided, ThreadVerdict::TooFewBlocks];
     sweep.answer.as_ref().is_some_and(|answer| !open.contains(&answer.verdict))
 }
 
 /// The placement and its workers: `spread@4`, `full (8)`.
-fn label(candidate: &Candidate) -> String {
+pub fn label(candidate: &Candidate) -> String {
     match candidate.arm.id.contains('@') {
         true => candidate.arm.id.clone(),
         false => format!("{} ({})", candidate.arm.id, candidate.arm.workers),
     }
 }
 
-fn standing(candidate: &Candidate, is_answered: bool) -> String {
+/// What the evidence says of a candidate, in a word.
+pub fn standing(candidate: &Candidate, is_answered: bool) -> String {
     match candidate.standing {
         Standing::Chosen if is_answered => "use",
         Standing::Chosen => "so far",
@@ -207,7 +212,7 @@ fn standing(candidate: &Candidate, is_answered: bool) -> String {
 }
 
 /// What the bars show, and the placements that occur.
-fn legend(sweep: &ThreadSweep) -> Vec<String> {
+pub fn legend(sweep: &ThreadSweep) -> Vec<String> {
     let amount = match sweep.goal {
         Goal::Throughput => "work done in a second",
         Goal::Latency => "speed of a run or request",
@@ -235,7 +240,8 @@ fn legend(sweep: &ThreadSweep) -> Vec<String> {
     lines
 }
 
-fn failures(sweep: &ThreadSweep) -> Vec<String> {
+/// The candidates that did not run to their end, and why.
+pub fn failures(sweep: &ThreadSweep) -> Vec<String> {
     let failed = |candidate: &Candidate| {
         let why = candidate.failure.as_ref()?;
         Some(format!("{}: {}", candidate.arm.id, on_one_line(why)))
@@ -253,7 +259,7 @@ fn machine_line(sweep: &Record<ThreadSweep>) -> String {
 }
 
 /// What was run on what, and how the sweep went.
-fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
+pub fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
     let design = &sweep.body.design;
     let mut lines = vec![prose::work(&sweep.body.workload)];
     lines.extend(sweep.body.workload.load.as_ref().map(prose::load));

@@ -119,6 +119,9 @@ struct OutputArguments {
     /// Write the result as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write the tables for an article in LaTeX
+    #[arg(long, value_name = "FILE")]
+    latex: Option<PathBuf>,
     /// Show the answer alone
     #[arg(long)]
     brief: bool,
@@ -185,6 +188,7 @@ impl OutputArguments {
             (self.json.as_deref(), Run::to_json as Form<Run>),
             (self.csv.as_deref(), corun_report::to_csv),
             (self.markdown.as_deref(), corun_report::to_markdown),
+            (self.latex.as_deref(), corun_report::to_latex),
         ])
     }
 }

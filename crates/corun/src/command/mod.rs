@@ -14,6 +14,7 @@ mod models;
 mod named_runs;
 mod predict;
 mod program;
+mod report;
 mod resume;
 mod runs;
 mod schedule;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Bench(bench::Arguments),
     /// List, describe and rerun published experiments, and check their conclusions
     Study(study::Arguments),
+    /// Show results as a page with pictures, or draw their pictures as files
+    Report(report::Arguments),
     /// List, describe, check and compare the core models that predictions are made with
     Models(models::Arguments),
     /// Simulate a recorded program, or a block of code, on another core
@@ -115,6 +118,7 @@ impl Command {
             Self::Trend(arguments) => trend::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::Study(arguments) => study::run(&arguments),
+            Self::Report(arguments) => report::run(&arguments),
             Self::Models(arguments) => models::run(&arguments),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),

@@ -103,6 +103,9 @@ struct OutputArguments {
     /// Write the result as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write the tables for an article in LaTeX
+    #[arg(long, value_name = "FILE")]
+    latex: Option<PathBuf>,
     /// Write the bars as a picture (SVG)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -191,6 +194,7 @@ impl OutputArguments {
             (self.json.as_deref(), Record::to_json as Form<Record<ThreadSweep>>),
             (self.csv.as_deref(), corun_report::threads_to_csv),
             (self.markdown.as_deref(), corun_report::threads_to_markdown),
+            (self.latex.as_deref(), corun_report::threads_to_latex),
             (self.svg.as_deref(), corun_report::threads_to_svg),
         ])
     }

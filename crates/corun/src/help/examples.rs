@@ -122,6 +122,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             example("From the first-level cache to memory", "corun bench memory-hierarchy"),
             example("Up to twice the last-level cache", "corun bench memory-hierarchy --to 2xL3"),
+            example("With a picture", "corun bench memory-hierarchy --svg memory.svg"),
         ],
     ),
     ("study", &[example("The studies that there are", "corun study list")]),
@@ -142,6 +143,20 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "corun study run NAME --max-time 10m --markdown result.md",
             ),
             example("Two rows of it", "corun study run NAME --only ROW --only ROW"),
+        ],
+    ),
+    (
+        "report",
+        &[
+            example("A result as a page", "corun report run.json -o report.html"),
+            example(
+                "Several on one page, and their pictures as files",
+                "corun report before.json after.json -o report.html --plots pictures",
+            ),
+            example(
+                "A result straight from the measurement",
+                "corun measure --json - ./solver | corun report - -o report.html",
+            ),
         ],
     ),
     ("models", &[example("The core models that there are", "corun models list")]),

@@ -25,6 +25,7 @@ mod one_cpu;
 mod placement;
 mod predict;
 mod real_services;
+mod report;
 mod schedule;
 mod schema;
 mod seeds;

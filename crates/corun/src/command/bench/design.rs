@@ -41,6 +41,9 @@ pub(super) struct DesignArguments {
     /// Write all observations as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Write the tables for an article in LaTeX
+    #[arg(long, value_name = "FILE")]
+    latex: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
@@ -53,6 +56,7 @@ impl DesignArguments {
         items: &[Item],
         blocks: u32,
         sample_time: Duration,
+        svg: Option<&Path>,
         form: impl Fn(&Bench) -> String,
     ) -> Result<ExitCode, Problem> {
         let design = SuiteDesign {
@@ -67,6 +71,8 @@ impl DesignArguments {
         let exports = Exports::open([
             (self.json.as_deref(), Bench::to_json as Form<Bench>),
             (self.csv.as_deref(), corun_report::bench_to_csv),
+            (self.latex.as_deref(), corun_report::bench_to_latex),
+            (svg, corun_page::hierarchy_to_svg),
         ])?;
         let interrupt = interruption::on_signals()?;
         let machine = Machine::read(Path::new("/"))?;

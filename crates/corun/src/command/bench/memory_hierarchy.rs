@@ -1,5 +1,6 @@
 //! `corun bench memory-hierarchy`: two workloads at many sizes, from the first-level cache to memory.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -37,6 +38,9 @@ pub(super) struct Arguments {
     /// How long one run at each point should take
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = values::duration)]
     sample_time: Duration,
+    /// Draw latencies and bandwidths as a picture (SVG)
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     #[command(flatten)]
     design: DesignArguments,
 }
@@ -65,7 +69,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             items.extend(item(SWEEP.bandwidth, &[("size", size / arrays)], &[("kernel", kernel)])?);
         }
     }
-    arguments.design.run(&items, arguments.blocks, arguments.sample_time, |bench| {
+    let svg = arguments.svg.as_deref();
+    arguments.design.run(&items, arguments.blocks, arguments.sample_time, svg, |bench| {
         corun_report::memory_hierarchy(bench, &SWEEP, terminal::width())
     })
 }

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workloads = arguments.tags.workloads_and(&arguments.names)?;
     let items = suite::items(workloads, &arguments.parameters)?;
-    arguments.design.run(&items, arguments.blocks, arguments.sample_time, |bench| {
+    arguments.design.run(&items, arguments.blocks, arguments.sample_time, None, |bench| {
         corun_report::bench_to_terminal(bench, terminal::width())
     })
 }

@@ -23,6 +23,9 @@ use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::{terminal, values};
 
+/// The most intervals of a timeline in a document.
+const MAX_INTERVALS: usize = 2000;
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -135,7 +138,8 @@ impl Request {
         for load in &loads {
             for policy in &policies {
                 for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
-                    let is_drawn = picture.is_some() && seed == self.seed;
+                    let is_wanted = picture.is_some() || self.json.is_some();
+                    let is_drawn = is_wanted && seed == self.seed;
                     let settings = Settings { seed, ..settings.clone() };
                     let timelines = is_drawn.then_some(&mut timelines);
                     schedule.runs.push(one(policy, load, &settings, timelines)?);
@@ -147,6 +151,8 @@ impl Request {
         if let Some(picture) = picture {
             picture.write(&corun_report::gantt(&timelines))?;
         }
+        let shortened = |it| corun_report::shortened_timeline(it, MAX_INTERVALS);
+        schedule.timelines = timelines.iter().map(shortened).collect();
         let record = Record { machine: host, ..head.record(schedule) };
         let shown = |record: &Record<Schedule>| {
             corun_report::schedule_to_terminal(&record.body, terminal::width())

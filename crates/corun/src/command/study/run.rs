@@ -47,6 +47,9 @@ pub(super) struct Arguments {
     /// Write the result as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write the tables for an article in LaTeX
+    #[arg(long, value_name = "FILE")]
+    latex: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
@@ -59,6 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         (arguments.json.as_deref(), StudyResult::to_json as Form<StudyResult>),
         (arguments.csv.as_deref(), corun_report::study_to_csv),
         (arguments.markdown.as_deref(), corun_report::study_to_markdown),
+        (arguments.latex.as_deref(), corun_report::study_to_latex),
     ])?;
     let (cycles, caveats) = arguments.prediction.cycles(&study)?;
     let interrupt = interruption::on_signals()?;

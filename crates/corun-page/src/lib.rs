@@ -1,0 +1,178 @@
+//! Documents as one self-contained page, and their plots as files.
+//!
+//! A document becomes an article (`article/`), which is words, tables and plots (`plot/`); the templates make
+//! a page of articles. The page asks no network for anything, and says so in its own security policy.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod article;
+mod page;
+mod plot;
+
+use corun_record::{Actionable, Bench, Exit, ReadError, shown};
+
+pub use page::{MAX_PAGE, page};
+
+use article::{Article, Figure, Part};
+
+/// A document that a page is made of.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The name that it was given by.
+    pub name: String,
+    /// Its JSON.
+    pub text: String,
+}
+
+/// How much of a document is drawn and listed, so that a page stays small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Detail {
+    /// The most dots of one bar, and marks of one panel.
+    dots: usize,
+    /// The most rows of a table.
+    rows: usize,
+}
+
+impl Detail {
+    /// The most that is ever shown.
+    const FULL: Self = Self { dots: 200, rows: 400 };
+    /// Dots of all bars of a picture together.
+    const DOTS_OF_PICTURE: usize = 1200;
+
+    /// The most dots of each of so many bars.
+    fn dots_of(self, bars: usize) -> usize {
+        self.dots.min(Self::DOTS_OF_PICTURE / bars.max(1)).max(2)
+    }
+
+    /// For one of so many parts of a page.
+    fn shared_by(self, parts: usize) -> Self {
+        let parts = parts.max(1);
+        Self { dots: (self.dots / parts).max(8), rows: (self.rows / parts).max(16) }
+    }
+
+    /// Half as much; none where little is left.
+    fn halved(self) -> Option<Self> {
+        let half = Self { dots: self.dots / 2, rows: self.rows / 2 };
+        (half.dots >= 4 && half.rows >= 4).then_some(half)
+    }
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// Not JSON with a format.
+    #[error(
+        "{}: expected a document that corun wrote as JSON, found something else: {error}",
+        shown(name)
+    )]
+    NoDocument {
+        /// The name that it was given by.
+        name: String,
+        /// What is wrong.
+        error: serde_json::Error,
+    },
+    /// A document of corun that cannot be read.
+    #[error("{}: {error}", shown(name))]
+    Document {
+        /// The name that it was given by.
+        name: String,
+        /// What is wrong.
+        error: ReadError,
+    },
+    /// JSON that others wrote.
+    #[error("{}: expected a format that begins with \"corun-\", found {format:?}", shown(name))]
+    Foreign {
+        /// The name that it was given by.
+        name: String,
+        /// The format found.
+        format: String,
+    },
+    /// More than fits into a page, however little is shown of each document.
+    #[error("expected documents that fit into a page of {} kB, found {} that need {} kB", MAX_PAGE / 1000, documents, size / 1000)]
+    TooLarge {
+        /// How many documents there are.
+        documents: usize,
+        /// The bytes of their page.
+        size: usize,
+    },
+}
+
+impl Actionable for PageError {
+    fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::NoDocument { .. } | Self::Foreign { .. } => {
+                "Name a file that corun wrote with --json FILE: the answers of measure, threads, predict, study run, \
+                 bench, audit, schedule, simulate and topo have pictures, all others tables."
+                    .to_owned()
+            }
+            Self::Document { error, .. } => error.next_step(),
+            Self::TooLarge { .. } => "Name fewer documents, or make a page of each.".to_owned(),
+        }
+    }
+}
+
+/// A plot as a file of its own.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    /// The name of its file, without a folder.
+    pub file: String,
+    /// The picture.
+    pub svg: String,
+}
+
+/// Every plot of the documents, as files for an article or a slide.
+///
+/// # Errors
+/// If a text is no document of corun.
+pub fn pictures(documents: &[Given]) -> Result<Vec<Picture>, PageError> {
+    let mut pictures = Vec::new();
+    for (at, article) in articles(documents, Detail::FULL)?.iter().enumerate() {
+        let stem = stem(&article.source);
+        let several = documents.len() > 1;
+        let mut number = 0;
+        for figure in figures(article) {
+            number += 1;
+            let place = if several { format!("{}-", at + 1) } else { String::new() };
+            pictures.push(Picture {
+                file: format!("{place}{stem}-{number:02}-{}.svg", figure.name),
+                svg: plot::standalone(&[figure]),
+            });
+        }
+    }
+    Ok(pictures)
+}
+
+/// The plots of a memory hierarchy, latency above bandwidth, as one picture.
+pub fn hierarchy_to_svg(bench: &Bench) -> String {
+    let figures = article::hierarchy(bench);
+    plot::standalone(&figures.iter().collect::<Vec<_>>())
+}
+
+fn figures(article: &Article) -> impl Iterator<Item = &Figure> {
+    let parts = article.sections.iter().flat_map(|section| &section.parts);
+    parts.filter_map(|part| match part {
+        Part::Figure(figure) => Some(&**figure),
+        _ => None,
+    })
+}
+
+/// The name of a file without folder and ending, of letters that every system takes.
+fn stem(name: &str) -> String {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let last = last.split_once('.').map_or(last, |it| it.0);
+    let plain =
+        |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '-' };
+    let plain: String = last.chars().take(60).map(plain).collect();
+    match plain.trim_matches('-') {
+        "" => "run".to_owned(),
+        plain => plain.to_owned(),
+    }
+}
+
+fn articles(documents: &[Given], detail: Detail) -> Result<Vec<Article>, PageError> {
+    let detail = detail.shared_by(documents.len());
+    documents.iter().map(|it| article::read(it, detail)).collect()
+}

@@ -1,0 +1,115 @@
+//! Which logical CPUs the workers of each arm ran on, siblings together in their core.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::canvas::{Anchor, Canvas, letters, rect, text};
+
+/// Arms over the same cores.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Places {
+    /// The logical CPUs of each core.
+    pub cores: Vec<Vec<u32>>,
+    pub rows: Vec<PlacedArm>,
+}
+
+/// An arm on its CPUs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PlacedArm {
+    pub label: String,
+    /// How many workers each CPU has.
+    pub workers: BTreeMap<u32, u32>,
+    /// Siblings that are to stay idle.
+    pub idle: BTreeSet<u32>,
+    /// Where the kernel places the workers: how many they are.
+    pub free: Option<u32>,
+}
+
+const CELL: [f64; 2] = [7.0, 26.0];
+const GAP: f64 = 6.0;
+
+pub(crate) fn draw(places: &Places, width: f64) -> Canvas {
+    let mut canvas = Canvas::new(width);
+    let widest = places.rows.iter().map(|row| letters(&row.label)).fold(0.0, f64::max);
+    let left = if canvas.is_narrow() { 2.0 } else { widest.clamp(40.0, 0.3 * width) + 12.0 };
+    let cpus: usize = places.cores.iter().map(Vec::len).sum();
+    let gaps = GAP * places.cores.len() as f64;
+    let cell = ((width - left - gaps) / cpus.max(1) as f64).clamp(CELL[0], CELL[1]);
+    canvas.legend(&[
+        (super::canvas::Mark::Square, "worker", "a worker, or so many"),
+        (super::canvas::Mark::Square, "idle", "a sibling that stays idle"),
+        (super::canvas::Mark::Square, "unused", "not used"),
+    ]);
+    canvas.height += 4.0;
+    let mut is_first = true;
+    for row in &places.rows {
+        let mut top = canvas.height;
+        if canvas.is_narrow() {
+            canvas.add(text("label", Anchor::Start, left, top + 12.0, &row.label));
+            top += 18.0;
+        } else {
+            let numbers = if is_first { 16.0 } else { 0.0 };
+            let base = top + numbers + cell / 2.0 + 7.0;
+            canvas.add(text("label", Anchor::End, left - 8.0, base, &row.label));
+        }
+        if let Some(workers) = row.free {
+            let words = format!("{workers} workers, wherever the kernel puts them");
+            let base =
+                top + if is_first && !canvas.is_narrow() { 16.0 } else { 0.0 } + cell / 2.0 + 7.0;
+            canvas.add(text("tick", Anchor::Start, left, base, &words));
+            canvas.height = base + cell / 2.0 + 4.0;
+            is_first = false;
+            continue;
+        }
+        let has_numbers = is_first || canvas.is_narrow();
+        canvas.height = draw_row(&mut canvas, places, row, [left, cell], top, has_numbers);
+        is_first = false;
+    }
+    canvas.note(
+        "Each box is a core, each square in it a logical CPU with the kernel's number.",
+        "axis",
+    );
+    canvas.height += 4.0;
+    canvas
+}
+
+fn draw_row(
+    canvas: &mut Canvas,
+    places: &Places,
+    row: &PlacedArm,
+    [left, cell]: [f64; 2],
+    top: f64,
+    has_numbers: bool,
+) -> f64 {
+    let mut top = top + if has_numbers { 16.0 } else { 0.0 };
+    let mut x = left;
+    for core in &places.cores {
+        let length = core.len() as f64 * cell + GAP - 2.0;
+        if x > left && x + length > canvas.width {
+            (x, top) = (left, top + cell + 8.0 + if has_numbers { 16.0 } else { 0.0 });
+        }
+        canvas.add(rect("core", x, top, length, cell + 4.0));
+        for (at, cpu) in core.iter().enumerate() {
+            let (class, words, figure) = match (row.workers.get(cpu), row.idle.contains(cpu)) {
+                (Some(1), _) => ("worker", format!("CPU {cpu}: a worker"), String::new()),
+                (Some(many), _) => {
+                    ("worker", format!("CPU {cpu}: {many} workers"), many.to_string())
+                }
+                (None, true) => ("idle", format!("CPU {cpu}: idle sibling"), String::new()),
+                (None, false) => ("unused", format!("CPU {cpu}: not used"), String::new()),
+            };
+            let place = x + 2.0 + at as f64 * cell;
+            let shape = rect(&format!("cpu {class}"), place + 1.0, top + 2.0, cell - 2.0, cell);
+            canvas.add_tipped(shape, &words);
+            if letters(&figure) < cell {
+                let base = top + cell / 2.0 + 6.0;
+                canvas.add(text("inside", Anchor::Middle, place + cell / 2.0, base, &figure));
+            }
+            if has_numbers && letters(&cpu.to_string()) < cell {
+                let number = cpu.to_string();
+                canvas.add(text("tick", Anchor::Middle, place + cell / 2.0, top - 4.0, &number));
+            }
+        }
+        x += length + 2.0;
+    }
+    top + cell + 12.0
+}

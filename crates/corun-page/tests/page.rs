@@ -1,0 +1,124 @@
+//! Pages and pictures without a browser: their size, their escapes, and every format that corun writes.
+
+use std::fs;
+use std::path::Path;
+
+use corun_page::{Given, MAX_PAGE, PageError, page, pictures};
+use serde_json::{Value, json};
+
+fn document(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents").join(name);
+    serde_json::from_str(&fs::read_to_string(path).expect("it is there")).expect("JSON")
+}
+
+fn given(json: &Value) -> Given {
+    Given { name: "some.json".to_owned(), text: json.to_string() }
+}
+
+/// The run with every sample so many times.
+fn multiplied(times: u64) -> Value {
+    let mut run = document("run.json");
+    let samples = run["samples"].as_array().expect("samples").clone();
+    let blocks = run["design"]["blocks"].as_u64().expect("blocks");
+    let shifted = (0..times).flat_map(|time| {
+        samples.iter().cloned().map(move |mut sample| {
+            let block = sample["block"].as_u64().expect("a block");
+            sample["block"] = json!(block + time * blocks);
+            sample
+        })
+    });
+    run["samples"] = shifted.collect();
+    run
+}
+
+#[test]
+fn a_large_document_is_thinned_and_the_page_says_so() {
+    let run = multiplied(2000);
+    assert!(run.to_string().len() > 5 * MAX_PAGE);
+    let page = page(&[given(&run)]).expect("a page");
+    assert!(page.len() < MAX_PAGE, "{} bytes", page.len());
+    assert!(page.contains("runs are drawn, evenly by rank"));
+    assert!(page.contains("more rows are left out"));
+}
+
+#[test]
+fn many_documents_share_a_page() {
+    let one = given(&multiplied(20));
+    let text = page(&vec![one.clone(); 12]).expect("a page");
+    assert!(text.len() < MAX_PAGE, "{} bytes", text.len());
+    assert_eq!(text.matches("<article id=").count(), 12);
+    let error = page(&vec![one; 400]).expect_err("too many");
+    assert!(matches!(error, PageError::TooLarge { documents: 400, .. }), "{error}");
+}
+
+#[test]
+fn what_is_no_document_is_refused_by_name() {
+    let of =
+        |text: &str| page(&[Given { name: "x\u{1b}[2J.json".to_owned(), text: text.to_owned() }]);
+    for text in ["", "no JSON", "[1]", "{}", r#"{"format": "other"}"#, r#"{"format": "corun-run"}"#]
+    {
+        let error = of(text).expect_err(text).to_string();
+        assert!(error.starts_with("x\\u{1b}[2J.json: "), "{error}");
+    }
+    let newer = r#"{"format": "corun-run", "version": 99}"#;
+    assert!(of(newer).expect_err("newer").to_string().contains("found 99"));
+}
+
+#[test]
+fn pictures_stand_alone_and_hold_no_markup_of_others() {
+    let mut run = document("run.json");
+    let evil = "<script>alert(1)</script>\u{202e}\u{0}\"'&";
+    run["workload"]["name"] = json!(evil);
+    run["workload"]["command"] = json!([evil]);
+    run["verdicts"][0]["sentence"] = json!(evil);
+    run["machine"]["cpu_model"] = json!(evil);
+    let pictures = pictures(&[given(&run)]).expect("pictures");
+    assert!(pictures.len() > 2);
+    for picture in pictures {
+        assert!(
+            picture.file.starts_with("some-0") && picture.file.ends_with(".svg"),
+            "{}",
+            picture.file
+        );
+        let svg = roxmltree::Document::parse(&picture.svg).expect("XML");
+        assert_eq!(svg.descendants().filter(|it| it.has_tag_name("script")).count(), 0);
+        assert!(!picture.svg.contains("var("), "a variable is left");
+        assert!(!picture.svg.contains('\u{202e}') && !picture.svg.contains('\u{0}'));
+        assert!(
+            !picture.svg.contains("http://") || picture.svg.contains("http://www.w3.org/2000/svg")
+        );
+    }
+}
+
+/// A document of every format that the schemas describe: a value of each type, the smallest that they allow.
+#[test]
+fn every_format_has_a_page() {
+    let folder = corun_testing::repository().join("schema");
+    let mut formats = 0;
+    for entry in fs::read_dir(folder).expect("schemas") {
+        let name = entry.expect("a file").file_name().to_string_lossy().into_owned();
+        let Some(format) = name.strip_suffix(".schema.json") else { continue };
+        let own = format!("{format}.json");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents").join(own);
+        // Formats with an article of their own have documents; others need no fields.
+        let text = match path.exists() {
+            true => fs::read_to_string(path).expect("text"),
+            false => json!({
+                "format": format, "version": 1, "items": [{ "name": "a", "value": 1.5 }, { "name": "b" }],
+                "below": { "deeper": { "list": ["x", "y"] }, "yes": true }
+            })
+            .to_string(),
+        };
+        let made = page(&[Given { name: format.to_owned(), text }]);
+        match made {
+            Ok(page) => assert!(page.contains("<main"), "{format}"),
+            // A document that this is not, but of a format that is known.
+            Err(PageError::Document { error, .. }) => {
+                assert!(error.to_string().contains(format), "{format}: {error}");
+            }
+            Err(other) => panic!("{format}: {other}"),
+        }
+        formats += 1;
+    }
+    assert!(formats >= 25, "{formats}");
+}

@@ -73,7 +73,11 @@ pub(crate) fn draw(bars: &Bars, width: f64) -> Canvas {
     for (value, name) in marks.iter().zip(names(&marks)) {
         let x = scale.at(*value);
         canvas.add(line("grid", (x, first - 4.0), (x, top)));
-        let anchor = if x - left < 4.0 { Anchor::Start } else { Anchor::Middle };
+        let anchor = match x + letters(&name) / 2.0 {
+            end if end > width => Anchor::End,
+            _ if x - left < 4.0 => Anchor::Start,
+            _ => Anchor::Middle,
+        };
         canvas.add(text("tick", anchor, x, top + 14.0, &name));
     }
     shapes.into_iter().for_each(|shape| canvas.add(shape));

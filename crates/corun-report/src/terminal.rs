@@ -141,6 +141,10 @@ mod tests {
         workload chase (a process for each worker)
         Made up, 4 cores, 8 logical CPUs, SMT width 2
 
+                                                           M loads/s
+         spread  █████████████████████████████████░        20.0       ± 2.0 %
+         full    ███████████████████████████████████████░  24.0       ± 2.0 %
+
          arm      workers   CPUs   time           M loads/s   energy per    noise floor
                                                               operation
         ════════════════════════════════════════════════════════════════════════════════

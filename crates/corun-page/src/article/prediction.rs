@@ -235,11 +235,7 @@ fn stack(prediction: &Prediction, detail: Detail) -> Figure {
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     Figure {
         name: "cycles",
-        message: format!(
-            "Where the issue slots of {} go on {}",
-            program(prediction),
-            prediction.core.model
-        ),
+        message: slots(prediction),
         note: format!(
             "Predicted. Each bar is all issue slots of the program: alone on the core, and beside busy siblings, where it \
              takes so many times as long. Colours are the categories of the top-down method. {}; core model {} ({}).",
@@ -253,6 +249,25 @@ fn stack(prediction: &Prediction, detail: Detail) -> Figure {
             legend,
         }),
         table: Some(Table::of("Each component", &header, table, detail)),
+    }
+}
+
+/// What the slots go to, alone: the work, and the largest loss.
+fn slots(prediction: &Prediction) -> String {
+    let (name, core) = (program(prediction), &prediction.core.model);
+    let share = |of: &StackShare| corun_stats::percent(of.share);
+    let is_work = |it: &&StackShare| it.component == "retiring";
+    let (work, lost): (Vec<&StackShare>, Vec<&StackShare>) =
+        prediction.stack.iter().partition(is_work);
+    let most = lost.into_iter().max_by(|one, other| one.share.total_cmp(&other.share));
+    match (work.first(), most) {
+        (Some(work), Some(most)) => format!(
+            "Where the issue slots of {name} go on {core}: alone, {} work, and {} are lost {}",
+            share(work),
+            share(most),
+            prediction::gerund(&most.component)
+        ),
+        _ => format!("Where the issue slots of {name} go on {core}"),
     }
 }
 

@@ -189,7 +189,12 @@ fn gantt(timeline: &ScheduledTimeline, schedule: &Schedule, detail: Detail) -> F
     let cores = timeline.cores.iter().map(|core| core.iter().map(lane).collect()).collect();
     Figure {
         name: "gantt",
-        message: format!("Who ran where: {}", timeline.title()),
+        message: format!(
+            "Who ran where: {} under {}, done after {}",
+            timeline.load,
+            timeline.policy,
+            seconds(timeline.makespan_ns as f64 * 1e-9)
+        ),
         note: format!(
             "Simulated. A line for each logical CPU, siblings together; each colour is a task, and eight colours repeat. \
              {}.",

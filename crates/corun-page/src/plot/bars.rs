@@ -50,7 +50,7 @@ pub(crate) fn draw(bars: &Bars, width: f64) -> Canvas {
     let is_narrow = canvas.is_narrow();
     let widest =
         |of: fn(&Bar) -> &str| bars.rows.iter().map(|row| letters(of(row))).fold(0.0, f64::max);
-    let label = widest(|row| &row.label).max(widest(|row| &row.remark) * 0.86);
+    let label = widest(|row| &row.label).max(widest(|row| &row.remark) * 0.93);
     let (left, right) = match is_narrow {
         true => (2.0, width - 10.0),
         false => (
@@ -73,7 +73,11 @@ pub(crate) fn draw(bars: &Bars, width: f64) -> Canvas {
     for (value, name) in marks.iter().zip(names(&marks)) {
         let x = scale.at(*value);
         canvas.add(line("grid", (x, first - 4.0), (x, top)));
-        let anchor = if x - left < 4.0 { Anchor::Start } else { Anchor::Middle };
+        let anchor = match x + letters(&name) / 2.0 {
+            end if end > width => Anchor::End,
+            _ if x - left < 4.0 => Anchor::Start,
+            _ => Anchor::Middle,
+        };
         canvas.add(text("tick", anchor, x, top + 14.0, &name));
     }
     shapes.into_iter().for_each(|shape| canvas.add(shape));
@@ -119,7 +123,7 @@ fn draw_row(
         let base = if row.remark.is_empty() { top + 12.5 } else { top + 9.0 };
         shapes.push(text("label", Anchor::End, left - 8.0, base, &fitted(&row.label, left - 8.0)));
         if !row.remark.is_empty() {
-            let remark = fitted(&row.remark, left - 8.0);
+            let remark = fitted(&row.remark, (left - 8.0) / 0.93);
             shapes.push(text("tick", Anchor::End, left - 8.0, top + 23.0, &remark));
         }
         shapes.push(text("label", Anchor::Start, scale_end(scale) + 10.0, top + 12.5, &row.figure));

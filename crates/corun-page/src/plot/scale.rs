@@ -42,6 +42,9 @@ pub(crate) fn ticks([low, high]: [f64; 2], count: usize) -> Vec<f64> {
     let step = round_step(span / count.max(1) as f64);
     let first = (low / step - 1e-9).ceil();
     let last = (high / step + 1e-9).floor();
+    if last < first {
+        return Vec::new();
+    }
     (0..=(last - first).clamp(0.0, 100.0) as i64).map(|it| (first + it as f64) * step).collect()
 }
 

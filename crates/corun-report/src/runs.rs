@@ -86,7 +86,20 @@ mod tests {
             KeptRun { note: "odd".to_owned(), ..run(None, false) },
         ];
         let list = KeptRunList { store: "corun.db".to_owned(), runs, more: 2 };
-        insta::assert_snapshot!(list_runs(&list, 120));
+        let text = list_runs(&list, 120);
+        assert!(!text.contains('\u{1b}'), "{text}");
+        for said in [
+            "3f2a9c1b",
+            "2026-11-01 10:20",
+            "sort\\u{1b}[2J FILE",
+            "It helps.",
+            "running, 1 block so far",
+            "unfinished, 1 block (odd)",
+            "a b",
+            "2 older runs not shown",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
     }
 
     #[test]

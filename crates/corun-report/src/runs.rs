@@ -1,13 +1,13 @@
 //! Runs that are kept, a row each.
 
-use corun_record::{KeptRun, KeptRunList, shortened};
+use corun_record::{KeptRun, KeptRunList};
 
 use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 
 /// The most characters of a cell: a run in full is for `corun runs show`.
-const MOST: usize = 80;
+const MOST: usize = 100;
 
 /// A row for each run, the newest first.
 pub fn list_runs(list: &KeptRunList, columns: u16) -> String {
@@ -26,7 +26,10 @@ pub fn list_runs(list: &KeptRunList, columns: u16) -> String {
 }
 
 fn row(run: &KeptRun) -> Vec<String> {
-    let cell = |text: &str| shortened(text, MOST).into_owned();
+    let cell = |text: &str| match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    };
     vec![
         run.id.clone(),
         // To the minute.

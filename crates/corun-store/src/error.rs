@@ -158,7 +158,9 @@ impl Actionable for StoreError {
                      `sqlite3 {path}.damaged .recover` shows what can still be read."
                 )
             }
-            Self::Refused { code: Some(ErrorCode::DiskFull), .. } => {
+            Self::Refused {
+                code: Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure), ..
+            } => {
                 "Free some room there, or name another file with --store.".to_owned()
             }
             Self::Refused { code: Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), .. } => {

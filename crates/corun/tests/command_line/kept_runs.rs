@@ -55,10 +55,9 @@ fn an_answer_is_shown_again_as_it_was() {
     let simulated = ["schedule", "--topology=1x2x2", "--yield=1.2", "--load=make:jobs=2", "-q"];
     let shown = done(Outcome::of(&mut with_store(corun(simulated), &scratch)));
     done(Outcome::of(&mut with_store(corun(["models", "list"]), &scratch)));
-    let commands: Vec<String> = listed(&scratch).into_iter().map(|run| run.command).collect();
-    let mut sorted = commands.clone();
-    sorted.sort();
-    assert_eq!(sorted, ["measure", "measure", "schedule"]);
+    let mut commands: Vec<String> = listed(&scratch).into_iter().map(|run| run.command).collect();
+    commands.sort();
+    assert_eq!(commands, ["measure", "measure", "schedule"]);
     let schedule = listed(&scratch).into_iter().find(|run| run.command == "schedule").unwrap();
     assert_eq!(done(runs(&scratch, &["show", &schedule.id])), shown);
 }

@@ -114,7 +114,7 @@ fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineErr
         },
         workload: Workload {
             name: program.to_owned(),
-            command: words.clone(),
+            command: words,
             parameters: parameters(result),
             mode: Mode::Copies,
             operation: "runs".to_owned(),

@@ -70,7 +70,9 @@ impl Earlier {
         // Its size was found by trying before the first block, and is taken over.
         let sized = |workload: &Workload| {
             let mut workload = Workload { operations: 0.0, ..workload.clone() };
-            sized_by.map(|parameter| workload.parameters.remove(parameter));
+            if let Some(parameter) = sized_by {
+                workload.parameters.remove(parameter);
+            }
             serde_json::to_value(workload).unwrap_or_default()
         };
         differences.extend(differing(&sized(&self.run.workload), &sized(workload)));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use corun_measure::execution::ExecutionError;
 use corun_measure::experiment::{
-    ArmOutcome, BlockSchedule, Executor, FEWEST_BLOCKS, FEWEST_CYCLES, Stopping, Unobserved,
-    run_experiment,
+    ArmOutcome, BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Stopping,
+    Unobserved, go_on, run_experiment,
 };
 use corun_record::{Arm, EndReason, Ending, Evidence, Placement, Sample, SmtState};
 
@@ -317,6 +317,31 @@ fn an_interruption_keeps_finished_blocks_and_drops_the_unfinished_one() {
     assert_eq!((done.blocks, done.ending.reason), (2, EndReason::Interrupted));
     assert_eq!(done.samples.len(), 8);
     assert!(done.failure.is_none());
+}
+
+#[test]
+fn blocks_that_go_on_are_those_that_would_have_followed() {
+    const BLOCKS: u32 = 9;
+    let a_block = arms().len();
+    let order = |outcome: &ExperimentOutcome| {
+        let place = |sample: &Sample| (sample.block, sample.position, sample.arm.clone());
+        outcome.samples.iter().map(place).collect::<Vec<_>>()
+    };
+    let run = |finished: &[Sample], mut stopping: After| {
+        let (mut fake, finished) = (Fake::default(), finished.to_vec());
+        let done =
+            go_on(&arms(), &schedule(1), finished, &mut stopping, &mut fake, &mut Unobserved);
+        (done.unwrap(), fake.ran.len())
+    };
+    let (whole, _) = run(&[], until(None, BLOCKS));
+    for first in 0..=BLOCKS as usize {
+        let (done, ran) = run(&whole.samples[..first * a_block], until(None, BLOCKS));
+        assert_eq!((order(&done), done.blocks), (order(&whole), BLOCKS), "after {first} blocks");
+        assert_eq!(ran, (BLOCKS as usize - first) * a_block);
+    }
+    // The analysis after the last finished block, which the process that ended did not come to.
+    let (done, ran) = run(&whole.samples[..4 * a_block], until(Some(4), BLOCKS));
+    assert_eq!((done.ending.reason, done.blocks, ran), (EndReason::TargetReached, 4, 0));
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Runs that are kept, a row each.
 
-use corun_record::{KeptRun, KeptRunList, shortened};
+use corun_record::{KeptRun, KeptRunList};
 
 use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 
-/// The most characters of a cell: a run in full is for `corun runs show`.
-const MOST: usize = 80;
+/// The most characters of a name and of an answer: a run in full is for `corun runs show`.
+const NAME: usize = 40;
+const ANSWER: usize = 120;
 
 /// A row for each run, the newest first.
 pub fn list_runs(list: &KeptRunList, columns: u16) -> String {
@@ -26,17 +27,25 @@ pub fn list_runs(list: &KeptRunList, columns: u16) -> String {
 }
 
 fn row(run: &KeptRun) -> Vec<String> {
-    let cell = |text: &str| shortened(text, MOST).into_owned();
+    let name = |text: &str| beginning(text, NAME);
     vec![
         run.id.clone(),
         // To the minute.
         run.started.get(..16).unwrap_or(&run.started).replace('T', " "),
-        run.host.as_deref().map_or_else(|| "-".to_owned(), cell),
+        run.host.as_deref().map_or_else(|| "-".to_owned(), name),
         run.command.clone(),
-        cell(&run.workload),
-        cell(&answer(run)),
-        cell(&run.tags.join(" ")),
+        name(&run.workload),
+        beginning(&answer(run), ANSWER),
+        name(&run.tags.join(" ")),
     ]
+}
+
+/// So many characters of a text.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// The answer, or how far a run without one has come.
@@ -86,7 +95,20 @@ mod tests {
             KeptRun { note: "odd".to_owned(), ..run(None, false) },
         ];
         let list = KeptRunList { store: "corun.db".to_owned(), runs, more: 2 };
-        insta::assert_snapshot!(list_runs(&list, 120));
+        let text = list_runs(&list, 120);
+        assert!(!text.contains('\u{1b}'), "{text}");
+        for said in [
+            "3f2a9c1b",
+            "2026-11-01 10:20",
+            "sort\\u{1b}[2J FILE",
+            "It helps.",
+            "running, 1 block so far",
+            "unfinished, 1 block (odd)",
+            "a b",
+            "2 older runs not shown",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ const SAMPLES: u32 = 100;
 const ROUNDS: usize = 21;
 
 fn main() {
-    let runs = std::env::args().filter_map(|it| it.parse().ok()).next().unwrap_or(10_000);
+    let runs = std::env::args().find_map(|it| it.parse().ok()).unwrap_or(10_000);
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("corun.db");
     let began = Instant::now();

@@ -79,6 +79,8 @@ pub enum StoreError {
         id: String,
         /// Whether it is still being measured.
         is_running: bool,
+        /// Whether it can be gone on with.
+        is_resumable: bool,
     },
     /// It cannot be gone on with.
     #[error("expected a run of `corun measure` that ended early, found {id}: {reason}")]
@@ -156,7 +158,9 @@ impl Actionable for StoreError {
                      `sqlite3 {path}.damaged .recover` shows what can still be read."
                 )
             }
-            Self::Refused { code: Some(ErrorCode::DiskFull), .. } => {
+            Self::Refused {
+                code: Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure), ..
+            } => {
                 "Free some room there, or name another file with --store.".to_owned()
             }
             Self::Refused { code: Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), .. } => {
@@ -171,9 +175,12 @@ impl Actionable for StoreError {
             }
             Self::Ambiguous { .. } => "Give more characters of the id.".to_owned(),
             Self::Unfinished { is_running: true, .. } => "Wait until it has ended.".to_owned(),
-            Self::Unfinished { id, is_running: false } => {
+            Self::Unfinished { id, is_resumable: true, .. } => {
                 format!("Go on with it: corun measure --resume {id}")
             }
+            Self::Unfinished { id, .. } => format!(
+                "Run it again; what was measured of it is in: corun runs export {id} --csv FILE"
+            ),
             Self::NotResumable { .. } => "Measure anew.".to_owned(),
             Self::Tag { .. } => "For instance: corun runs tag last before-upgrade".to_owned(),
             Self::Document(_) => {

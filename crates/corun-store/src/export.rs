@@ -46,7 +46,7 @@ impl Store {
         let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
         let written = self.read(|it| {
             let mut rows = it.prepare(table.query())?;
-            let header: Vec<String> = rows.column_names().into_iter().map(str::to_owned).collect();
+            let header: Vec<String> = rows.column_names().map(str::to_owned).collect();
             let mut written = writer.write_record(&header);
             for number in numbers {
                 let mut found = rows.query([number])?;

@@ -220,7 +220,9 @@ impl Store {
                     row.get(0)
                 })?;
             if writer.is_some_and(|it| process::is_running(&it)) || row.is_running() {
-                return Err(StoreError::Unfinished { id: row.id.clone(), is_running: true }.into());
+                let id = row.id.clone();
+                let error = StoreError::Unfinished { id, is_running: true, is_resumable: true };
+                return Err(error.into());
             }
             change.execute(
                 "UPDATE runs SET writer = ?2 WHERE number = ?1",

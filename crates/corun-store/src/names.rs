@@ -1,6 +1,6 @@
 //! What a run is called: its id, the beginning of it, a tag, `last`, `last~1`.
 
-use corun_record::{may_mean, nearest_first, steers};
+use corun_record::{Document, Run, may_mean, nearest_first, steers};
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::StoreError;
@@ -91,13 +91,13 @@ impl Store {
     }
 
     pub(crate) fn unfinished(&self, number: i64) -> Result<StoreError, StoreError> {
-        let (id, writer): (String, Option<String>) = self.read(|it| {
-            it.query_row("SELECT id, writer FROM runs WHERE number = ?1", [number], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+        let (id, format, writer): (String, String, Option<String>) = self.read(|it| {
+            let query = "SELECT id, format, writer FROM runs WHERE number = ?1";
+            it.query_row(query, [number], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         })?;
         let is_running = writer.is_some_and(|it| crate::process::is_running(&it));
-        Ok(StoreError::Unfinished { id, is_running })
+        let is_resumable = format == Run::FORMAT;
+        Ok(StoreError::Unfinished { id, is_running, is_resumable })
     }
 
     /// Gives a run tags, or takes them away.

@@ -53,6 +53,7 @@ impl Store {
     fn open_made(path: &Path, migrations: &[&str]) -> Result<Self, StoreError> {
         let mut connection = connected(path)?;
         migrate(&mut connection, path, migrations)?;
+        write_ahead(&connection);
         Ok(Self { connection, path: path.to_owned() })
     }
 
@@ -123,6 +124,12 @@ fn connected(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// Writes changes into a log beside the file first. The mode stays with the file; where it may not be changed, or the
+/// file system has no shared memory, SQLite keeps to its older one, which is as safe.
+fn write_ahead(connection: &Connection) {
+    let _ = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+}
+
 fn unchanging(path: &Path) -> rusqlite::Result<Connection> {
     let escaped: String = path
         .to_string_lossy()
@@ -156,10 +163,7 @@ fn make(path: &Path) -> Result<(), StoreError> {
     let new = scratch.path().join("corun.db");
     let failed = |error: rusqlite::Error| StoreError::of(path, &error);
     let mut connection = Connection::open(&new).map_err(failed)?;
-    // The mode stays with the file; where the file system cannot have it, SQLite keeps to its older one.
-    connection
-        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
-        .map_err(failed)?;
+    write_ahead(&connection);
     migrate(&mut connection, path, MIGRATIONS)?;
     connection.close().map_err(|(_, error)| failed(error))?;
     match std::fs::hard_link(&new, path) {

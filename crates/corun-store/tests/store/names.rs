@@ -93,7 +93,7 @@ fn filters_say_which_runs() {
         runs.into_iter().map(|(_, run)| run.id).collect::<Vec<_>>()
     };
     let some = |text: &str| Some(text.to_owned());
-    let all = vec![second.id.clone(), first.id.clone()];
+    let all = [second.id, first.id];
     assert_eq!(ids(Filter::default()), all);
     assert_eq!(ids(Filter { limit: Some(1), ..Filter::default() }), all[..1]);
     // The document knows the host better than the machine that it was kept on.

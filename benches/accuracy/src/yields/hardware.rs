@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -59,8 +59,7 @@ impl<'c> Processes<'c> {
     }
 
     fn not_started(&self, error: &io::Error) -> String {
-        let path: PathBuf = self.corun.to_owned();
-        format!("{}: {error}", path.display())
+        format!("{}: {error}", self.corun.display())
     }
 
     /// As many operations as take long enough.

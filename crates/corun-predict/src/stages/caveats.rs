@@ -4,11 +4,14 @@ use corun_record::{Caveat, Estimate, MeasuredRun, MeasuredRuns, PageSize};
 use corun_trace::{Ending, Plan};
 
 use super::report::{Assessed, kernel_share_of};
-use super::{MeasuredOther, Report};
-use crate::siblings::model_error_caveat;
+use super::{MeasuredOther, Report, ThreadsRun};
+use crate::siblings::{Threads, model_error_caveat};
 
 /// The part of a slice's refills that may come late, if they are to be over.
 const MOST_LATE: f64 = 0.3;
+
+/// The share of waits from which on a reader is told where they are from.
+const NOTABLE_WAITS: f64 = 0.1;
 
 /// User time below which start-up decides what is measured, in seconds.
 const MIN_USER_S: f64 = 0.01;
@@ -80,6 +83,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
              assumption, and so is that threads wait as often as in the recording.",
         )
     }));
+    caveats.extend(report.threads.iter().filter(|run| run.setting.is_none()).filter_map(of_waits));
     if let Plan::Window { .. } = recorded.plan.rest().0
         && simulated.together.instructions < instructions
     {
@@ -145,6 +149,24 @@ fn notable_kernel_share(which: &str, share: Option<Estimate>) -> Option<Caveat> 
             format!(
                 "{which} is in the kernel for {:.0} % of its time: what is predicted is its own code, and what a \
                  sibling does to its time in the kernel is left open.",
+                100.0 * share
+            ),
+        )
+    })
+}
+
+/// Said of threads that wait for each other for a notable part of their time.
+fn of_waits(run: &ThreadsRun) -> Option<Caveat> {
+    let stack = Threads::of(&run.beside).stack();
+    let share = stack.iter().find(|it| it.component == "waiting")?.share;
+    (share > NOTABLE_WAITS).then(|| {
+        Caveat::new(
+            "threads-waited",
+            format!(
+                "In {} threads wait for each other for {:.0} % of their time. They wait as in the recording: where the machine \
+                 was busy, or has fewer CPUs than the program has threads, they ran one after the other there and do so in the \
+                 simulation.",
+                run.placement,
                 100.0 * share
             ),
         )

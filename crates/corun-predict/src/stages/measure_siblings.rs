@@ -217,6 +217,8 @@ mod tests {
             return None;
         }
         let source = Pretended { cpus, probes: Cell::new(probes) };
+        // Nobody raises it, and it is raised when its other end is gone.
+        let (interrupt, _raise) = Interrupt::new().unwrap();
         let asked = MeasureSiblings {
             source: &source,
             evidence: SiblingEvidence::Probe,
@@ -232,7 +234,7 @@ mod tests {
             }),
             budget: Duration::from_millis(300),
             limit: Duration::from_secs(60),
-            interrupt: Interrupt::new().unwrap().0,
+            interrupt,
         };
         let all = placements(&[Placement::Full(None)], true);
         Some(asked.measure(&machine, all, (ending, 5), &Unwatched))

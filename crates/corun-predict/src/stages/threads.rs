@@ -17,7 +17,7 @@ use corun_sim::{
 };
 use corun_stats::student_t;
 use corun_trace::format::Trace;
-use corun_trace::{Ending, Plan, Target, ThreadId, count_quietly, trace_quietly};
+use corun_trace::{Plan, Target, ThreadId, count_quietly, trace_quietly};
 
 use super::{FittedModel, RecordedRun};
 use crate::estimate::{LEVEL, over};
@@ -134,10 +134,7 @@ impl Windows {
             let part = (plan, None);
             let traced = trace_quietly(target, part, &job.tracer, Vec::new(), progress, stop);
             let (outcome, bytes) = traced.map_err(PredictError::Trace)?;
-            match outcome.traced.ending {
-                Ending::Exited(_) => {}
-                other => PredictError::check_ending(other)?,
-            }
+            PredictError::check_ending(outcome.traced.ending)?;
             traces.push(Trace::from_bytes(bytes).map_err(PredictError::Format)?);
         }
         let is_empty = |trace: &Trace| trace.threads().iter().all(|it| it.instructions == 0);

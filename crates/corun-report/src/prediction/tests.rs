@@ -307,12 +307,12 @@ fn a_measured_yield_stands_below_the_predicted_one() {
     };
     assert_eq!(
         line(&shown(1.58, 0.01)),
-        "Measured here in full (CPUs 2, 10 of one core): 1.580 times the work of one (1.570 to 1.590); the two intervals \
+        "Measured here in full (CPUs 2, 10 of one core): 1.58 times the work of one (1.57 to 1.59); the two intervals \
          overlap."
     );
     assert_eq!(
         line(&shown(1.25, 0.01)),
-        "Measured here in full (CPUs 2, 10 of one core): 1.250 times the work of one (1.240 to 1.260); the prediction is \
+        "Measured here in full (CPUs 2, 10 of one core): 1.25 times the work of one (1.24 to 1.26); the prediction is \
          28.0 % too high."
     );
     let text = prediction_to_terminal(&shown(1.58, 0.01), 90);

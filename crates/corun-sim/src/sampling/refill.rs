@@ -216,10 +216,10 @@ mod tests {
 
     use super::*;
 
-    /// mov rax, [rdi]; jmp to the first: loads of `lines` lines in turn.
+    /// mov rdi, [rdi]; jmp to the first: loads of `lines` lines in turn, each of which waits for the one before.
     fn walk(lines: u64, rounds: u64) -> Trace {
         let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
-        let code = [0x48, 0x8b, 0x07, 0xeb, 0xfb];
+        let code = [0x48, 0x8b, 0x3f, 0xeb, 0xfb];
         let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
         let thread = writer.thread(1).unwrap();
         for round in 0..rounds {
@@ -246,14 +246,16 @@ mod tests {
 
     #[test]
     fn who_holds_more_in_the_caches_loses_more_to_a_slice() {
-        let (small, large) = (walk(8, 200_000), walk(4096, 200_000));
+        // The first level holds one of the larger walks, and not two.
+        let (small, large) = (walk(8, 200_000), walk(400, 200_000));
         let of_small = refills(&small, 60_000);
         assert_eq!(of_small.cycles.len(), PLACES as usize);
         // Eight lines, a page and a branch.
-        assert!((0.0..3000.0).contains(&mean(&of_small)), "{of_small:?}");
+        assert!((0.0..1000.0).contains(&mean(&of_small).max(0.0)), "{of_small:?}");
         let of_large = refills(&large, 60_000);
-        assert!(mean(&of_large) > 2.0 * mean(&of_small), "{of_large:?} {of_small:?}");
-        assert!(of_small.late < 0.5, "{of_small:?}");
+        // A hit in the second level takes some ten cycles longer, each line once.
+        assert!((1500.0..12_000.0).contains(&mean(&of_large)), "{of_large:?} {of_small:?}");
+        assert!(mean(&of_large) > 2.0 * mean(&of_small) && of_large.late < 0.2, "{of_large:?}");
     }
 
     #[test]

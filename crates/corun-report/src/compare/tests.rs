@@ -28,6 +28,7 @@ fn row(metric: Metric, arm: &str, ratio: Estimate, answer: ChangeAnswer) -> Comp
         earlier_runs: 3,
         run_deviation: Some(0.012),
         noise_floor: Some(0.004),
+        disturbed: false,
         restates: false,
         answer,
         sentence: format!("{} of {arm}: {}: FIGURES.", metric.name(), answer.name()),

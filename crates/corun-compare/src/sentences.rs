@@ -73,7 +73,7 @@ pub(crate) fn caveats(comparison: &RunComparison) -> Vec<Caveat> {
         Some(runs) if runs < ENOUGH_RUNS => caveats.push(Caveat::new(
             "short-history",
             format!(
-                "How much equal runs differ rests on {runs} earlier runs, drawn towards a cautious {floor} (standard \
+                "The variance between equal runs rests on {runs} earlier runs, drawn towards a cautious {floor} (standard \
                  deviation); more of them narrow the intervals of a quiet machine."
             ),
         )),

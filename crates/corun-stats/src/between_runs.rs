@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_long_history_replaces_the_floor() {
         let history = |deviation: f64, runs: usize| {
-            let value = |index: usize| if index % 2 == 0 { deviation } else { -deviation };
+            let value = |index: usize| if index.is_multiple_of(2) { deviation } else { -deviation };
             vec![(0..runs).map(|index| run(value(index), 0.0, 10)).collect::<Vec<_>>()]
         };
         let deviation = |of: f64, runs| BetweenRuns::of_history(&history(of, runs)).deviation();

@@ -72,7 +72,7 @@ fn a_history_of_a_quiet_machine_shows_smaller_changes() {
 #[test]
 fn a_history_of_a_restless_machine_widens_the_interval() {
     let restless: Vec<Value> = (0..10)
-        .map(|index| {
+        .map(|index: u32| {
             let shift = if index.is_multiple_of(2) { 1.1 } else { 1.0 };
             run(100 + index, [10.0 * shift, 12.0 * shift])
         })

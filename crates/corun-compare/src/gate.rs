@@ -53,7 +53,9 @@ fn standing_of(row: &ComparedObservation, limit: f64) -> Standing {
     };
     let floor = row.noise_floor.unwrap_or(0.0).ln_1p();
     let is_claimed = row.ratio.value.ln().abs() > floor;
-    if least > limit && is_claimed {
+    if row.disturbed {
+        Standing::Undecided
+    } else if least > limit && is_claimed {
         Standing::Worse
     } else if most <= limit {
         Standing::Passes

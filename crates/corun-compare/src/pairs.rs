@@ -1,6 +1,6 @@
 //! Arms of one run, compared block by block: what drifts over the run cancels.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::{Metric, Observation, Sample};
 use corun_stats::{Estimate, ForeignLoad, steady};
@@ -18,16 +18,26 @@ pub(crate) fn paired(
     level: f64,
 ) -> Option<Estimate> {
     let quantity = |sample: &Sample| quantity(sample, other).map(f64::ln);
-    let waits = |sample: &Sample| sample.evidence.cpu_wait;
     let [before, after] = [base, other].map(|seen| blocks(run, &seen.arm, &quantity));
-    let [waits_before, waits_after] = [base, other].map(|seen| blocks(run, &seen.arm, &waits));
-    let common: Vec<u32> =
-        before.keys().copied().filter(|block| after.contains_key(block)).collect();
-    let logs: Vec<f64> = common.iter().map(|block| after[block] - before[block]).collect();
-    let wait = |of: &Blocks, block: &u32| of.get(block).copied();
-    let pairs = common.iter().map(|it| [wait(&waits_after, it), wait(&waits_before, it)]);
-    let load = ForeignLoad::new(pairs.collect());
+    let common = before.iter().filter_map(|(block, log)| Some(after.get(block)? - log));
+    let logs: Vec<f64> = common.collect();
+    let load = load(run, [Some(&other.arm), Some(&base.arm)]);
     Some(steady(&logs, level, load.is_seen())?.allowing(load.allowance()))
+}
+
+/// What other work took from one or two arms of a run, by block.
+pub(crate) fn load(run: &Subject, arms: [Option<&String>; 2]) -> ForeignLoad {
+    let of = |arm: Option<&String>| {
+        let Some(arm) = arm.and_then(|id| run.arms.iter().find(|it| it.id == *id)) else {
+            return Blocks::new();
+        };
+        let own = arm.has_cpus_of_its_own();
+        blocks(run, &arm.id, &|sample: &Sample| sample.evidence.lost_share(own))
+    };
+    let [one, other] = arms.map(of);
+    let all: BTreeSet<u32> = one.keys().chain(other.keys()).copied().collect();
+    let pair = |block: &u32| [one.get(block).copied(), other.get(block).copied()];
+    ForeignLoad::new(all.iter().map(pair).collect())
 }
 
 /// The quantity of a metric that is of one arm alone.

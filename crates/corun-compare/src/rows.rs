@@ -5,12 +5,12 @@ use corun_record::{
     Observation, Pairing, RunComparison, Source,
 };
 use corun_stats::{
-    BetweenRuns, Bounds, RunValue, Unsettled, Verdict, judge, level_of_each, unpaired,
+    BetweenRuns, Bounds, ForeignLoad, RunValue, Unsettled, Verdict, judge, level_of_each, unpaired,
 };
 
 use crate::facts::{Facts, differences};
 use crate::metrics::{is_compared, is_of_all_work, name, sense};
-use crate::pairs::paired;
+use crate::pairs::{load, paired};
 use crate::sentences;
 use crate::subject::Subject;
 
@@ -281,8 +281,32 @@ impl Pair<'_> {
     fn estimate(&self, between: &BetweenRuns, level: f64) -> Option<corun_stats::Estimate> {
         match self.pairing() {
             Pairing::Blocks => self.paired(level),
-            _ => unpaired(&value(self.before)?, &value(self.after)?, between, level),
+            _ => {
+                let estimate = unpaired(&value(self.before)?, &value(self.after)?, between, level)?;
+                Some(estimate.allowing(self.load_allowance()))
+            }
         }
+    }
+
+    /// What other work took from the arms of either run.
+    fn loads(&self) -> [ForeignLoad; 2] {
+        [(self.base, self.before), (self.other, self.after)]
+            .map(|(run, seen)| load(run, [Some(&seen.arm), seen.against.as_ref()]))
+    }
+
+    /// What other work may have added to the log ratio, either way: of one arm, what it took from one run and not from the
+    /// other; of a ratio of arms, what it may have added to either.
+    fn load_allowance(&self) -> f64 {
+        let [base, other] = self.loads().map(|load| load.allowance());
+        match self.before.against {
+            None => (base - other).abs(),
+            Some(_) => base + other,
+        }
+    }
+
+    /// Whether other work took so much, so often, that nothing can be said of the program itself.
+    fn load_decides(&self) -> bool {
+        self.loads().iter().any(ForeignLoad::decides)
     }
 
     fn row(
@@ -299,7 +323,11 @@ impl Pair<'_> {
             practical: practical.ln_1p(),
             noise_floor: noise_floor.map_or(0.0, f64::ln_1p),
         };
-        let verdict = judge(&estimate, bounds);
+        let disturbed = self.load_decides();
+        let verdict = match judge(&estimate, bounds) {
+            _ if disturbed => Verdict::Inconclusive(Unsettled::ForeignLoad),
+            judged => judged,
+        };
         let sense = sense(self.after);
         let [value, low, high] = estimate.ratio();
         let ratio = Estimate { value, low, high, level, blocks: estimate.blocks };
@@ -320,6 +348,7 @@ impl Pair<'_> {
             earlier_runs: u32::try_from(between.runs).unwrap_or(u32::MAX),
             run_deviation: (pairing == Pairing::BetweenRuns).then(|| between.deviation().exp_m1()),
             noise_floor,
+            disturbed,
             restates,
             answer: answer(verdict, sense),
             sentence: String::new(),

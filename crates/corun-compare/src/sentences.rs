@@ -45,6 +45,10 @@ fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> 
             "a change that identical arms could feign in one of the runs (noise floor {})",
             percent(row.noise_floor.unwrap_or_default())
         ),
+        Some(Unsettled::ForeignLoad) => {
+            "measured while other programs took the workers' CPUs; repeat it on an idle machine"
+                .to_owned()
+        }
         Some(Unsettled::TooFewBlocks) => "an interval over orders of magnitude".to_owned(),
         _ => format!("which holds \"no change\" and does not lie within ± {bound}"),
     }
@@ -69,7 +73,7 @@ pub(crate) fn caveats(comparison: &RunComparison) -> Vec<Caveat> {
         Some(runs) if runs < ENOUGH_RUNS => caveats.push(Caveat::new(
             "short-history",
             format!(
-                "How much equal runs differ rests on {runs} earlier runs, drawn towards a cautious {floor} (standard \
+                "The variance between equal runs rests on {runs} earlier runs, drawn towards a cautious {floor} (standard \
                  deviation); more of them narrow the intervals of a quiet machine."
             ),
         )),

@@ -8,9 +8,6 @@ use corun_record::{Arm, Sample};
 use crate::comparison::Comparison;
 use corun_stats::{ForeignLoad, WAITED};
 
-/// A busy sibling takes about half of a core, at most.
-const TAKEN_BY_SIBLING: f64 = 0.5;
-
 /// What load took in one sample, as shares of its time, where that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct LostShares {
@@ -33,7 +30,7 @@ impl ForeignLoadByArm {
         let mut by_arm: BTreeMap<String, Vec<LostShares>> = BTreeMap::new();
         for sample in samples {
             let arm = arms.iter().find(|arm| arm.id == sample.arm);
-            let taken = taken(sample, arm.is_some_and(has_cpus_of_its_own));
+            let taken = taken(sample, arm.is_some_and(Arm::has_cpus_of_its_own));
             by_arm.entry(sample.arm.clone()).or_default().push(taken);
         }
         let twin = |arm: &Arm| Some((arm.twin_of.clone()?, arm.id.clone()));
@@ -85,22 +82,11 @@ pub(crate) fn is_long(waited: f64) -> bool {
 
 /// The share of its time that a sample of this arm is known to have lost to other work.
 pub(crate) fn lost_share(sample: &Sample, arm: &Arm) -> Option<f64> {
-    taken(sample, has_cpus_of_its_own(arm)).lost
+    taken(sample, arm.has_cpus_of_its_own()).lost
 }
 
 fn taken(sample: &Sample, cpus_of_its_own: bool) -> LostShares {
     let evidence = &sample.evidence;
     let waited = evidence.cpu_wait.filter(|_| cpus_of_its_own);
-    let sibling = evidence.idle_sibling_busy.map(|busy| TAKEN_BY_SIBLING * busy.min(1.0));
-    let others = waited.or(evidence.foreign_busy);
-    LostShares { waited, lost: [others, sibling].into_iter().flatten().reduce(f64::max) }
-}
-
-/// Workers that have a CPU each wait for foreign load alone; where they share CPUs, or are placed by
-/// the kernel, they wait for each other too.
-fn has_cpus_of_its_own(arm: &Arm) -> bool {
-    let mut cpus = arm.cpus.clone();
-    cpus.sort_unstable();
-    cpus.dedup();
-    !cpus.is_empty() && cpus.len() == arm.cpus.len()
+    LostShares { waited, lost: evidence.lost_share(cpus_of_its_own) }
 }

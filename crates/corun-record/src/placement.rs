@@ -160,6 +160,17 @@ pub struct Arm {
     pub smt: Option<SmtState>,
 }
 
+impl Arm {
+    /// Whether each worker has a CPU: such workers wait for other work alone, while workers that share CPUs, or are
+    /// placed by the kernel, wait for each other too.
+    pub fn has_cpus_of_its_own(&self) -> bool {
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        !cpus.is_empty() && cpus.len() == self.cpus.len()
+    }
+}
+
 /// A workload parameter set differently in some arms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {

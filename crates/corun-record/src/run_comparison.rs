@@ -97,6 +97,8 @@ pub struct ComparedObservation {
     /// The largest effect that identical arms could feign in either run, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<f64>,
+    /// Whether other programs took so much of the workers' CPUs that nothing can be said of the program.
+    pub disturbed: bool,
     /// Whether it says the same as one above, turned round or scaled; it is then no comparison of its own.
     pub restates: bool,
     /// The answer.

@@ -149,6 +149,20 @@ pub struct Evidence {
     pub left_running: Vec<LeftRunning>,
 }
 
+/// A busy sibling takes about half of a core, at most.
+const TAKEN_BY_SIBLING: f64 = 0.5;
+
+impl Evidence {
+    /// The share of its time that the sample is known to have lost to other work; whether each worker had a CPU of
+    /// its own decides whether a wait for a CPU was for other work.
+    pub fn lost_share(&self, cpus_of_its_own: bool) -> Option<f64> {
+        let waited = self.cpu_wait.filter(|_| cpus_of_its_own);
+        let sibling = self.idle_sibling_busy.map(|busy| TAKEN_BY_SIBLING * busy.min(1.0));
+        let others = waited.or(self.foreign_busy);
+        [others, sibling].into_iter().flatten().reduce(f64::max)
+    }
+}
+
 /// A worker whose affinity was not the one that corun had set, as read back during and after its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Displaced {

@@ -4,6 +4,8 @@
 //! permuting the values, so that nothing is assumed of their distribution. A split that is found is kept, its sides
 //! are searched in turn, and values are then permuted within sides.
 
+use std::ops::Range;
+
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -33,7 +35,7 @@ pub fn change_points(values: &[f64], error_rate: f64, seed: u64) -> Vec<ChangePo
         return found;
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut sides = vec![0..values.len()];
+    let mut sides: Vec<Range<usize>> = std::iter::once(0..values.len()).collect();
     loop {
         let best = sides
             .iter()
@@ -60,7 +62,7 @@ pub fn change_points(values: &[f64], error_rate: f64, seed: u64) -> Vec<ChangePo
 /// The share of permutations that give as distant sides; `None` as soon as it is above `error_rate`.
 fn probability(
     values: &[f64],
-    sides: &[std::ops::Range<usize>],
+    sides: &[Range<usize>],
     distance: f64,
     error_rate: f64,
     random: &mut ChaCha8Rng,

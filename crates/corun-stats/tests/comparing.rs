@@ -16,8 +16,12 @@ use rand_distr::{Distribution, StandardNormal, StudentT};
 use simulation::tally::{check, seed, share};
 use simulation::{Drift, Machine, Noise};
 
-const COMPARISONS: u64 = 4_000;
-const SERIES: u64 = 2_000;
+/// Where the true share comes close to a limit.
+const COMPARISONS: u64 = 10_000;
+const FEW_COMPARISONS: u64 = 2_000;
+const SERIES: u64 = 4_000;
+/// What `corun trend` asks for.
+const ERROR_RATE: f64 = 0.04;
 const BLOCKS: u32 = 10;
 const HISTORIES: [usize; 3] = [0, 3, 10];
 
@@ -176,7 +180,7 @@ fn equal_runs_are_rarely_called_changed() {
 #[test]
 fn the_interval_within_runs_alone_raises_false_alarms() {
     let machine = condition(Noise::Normal, Drift::Still, Shift::Normal(0.01));
-    let claims = share(COMPARISONS, |replication| {
+    let claims = share(FEW_COMPARISONS, |replication| {
         let pair = [0, 1].map(|index| {
             let mut level = 0.0;
             let mut random = ChaCha8Rng::seed_from_u64(seed() ^ 2);
@@ -199,7 +203,7 @@ fn several_observations_share_the_error_rate() {
     let level = level_of_each(0.95, OBSERVATIONS as usize);
     let condition = condition(Noise::Normal, Drift::Still, Shift::Normal(0.01));
     assert_all(HISTORIES.map(|earlier| {
-        let claims = share(COMPARISONS, |replication| {
+        let claims = share(FEW_COMPARISONS, |replication| {
             let mut random = ChaCha8Rng::seed_from_u64(seed() ^ 3);
             random.set_stream(replication);
             let mut none = 0.0;
@@ -231,7 +235,7 @@ fn true_changes_are_found() {
             for percent in [2, 5, 10] {
                 let effect = (f64::from(percent) / 100.0).ln_1p();
                 let shown = |above: f64| {
-                    share(COMPARISONS, |replication| {
+                    share(FEW_COMPARISONS, |replication| {
                         let seen = comparison(condition, earlier, effect, replication);
                         seen.verdict == Verdict::Helps && seen.estimate.low > above
                     })
@@ -257,9 +261,9 @@ fn series_of_equal_runs_rarely_have_a_change() {
         [8, 30].map(|runs| {
             let marked = share(SERIES, |replication| {
                 let logs = series(shift, runs, replication);
-                !change_points(&logs, 0.05, replication).is_empty()
+                !change_points(&logs, ERROR_RATE, replication).is_empty()
             });
-            check(&format!("marked, {shift:?}, {runs} runs"), marked, 0.0..=0.06)
+            check(&format!("marked, {shift:?}, {runs} runs"), marked, 0.0..=0.055)
         })
     }));
 }
@@ -271,7 +275,7 @@ fn changes_of_a_series_are_marked_where_they_are() {
             let found = share(500, |replication| {
                 let mut logs = series(Shift::Normal(0.01), 30, replication);
                 logs[after..].iter_mut().for_each(|log| *log += f64::from(percent) / 100.0);
-                let changes = change_points(&logs, 0.05, replication);
+                let changes = change_points(&logs, ERROR_RATE, replication);
                 changes.iter().any(|change| change.index.abs_diff(after) <= 2)
             });
             eprintln!(

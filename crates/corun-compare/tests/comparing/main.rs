@@ -72,8 +72,8 @@ fn a_history_of_a_quiet_machine_shows_smaller_changes() {
 #[test]
 fn a_history_of_a_restless_machine_widens_the_interval() {
     let restless: Vec<Value> = (0..10)
-        .map(|index| {
-            let shift = if index % 2 == 0 { 1.1 } else { 1.0 };
+        .map(|index: u32| {
+            let shift = if index.is_multiple_of(2) { 1.1 } else { 1.0 };
             run(100 + index, [10.0 * shift, 12.0 * shift])
         })
         .collect();
@@ -100,6 +100,33 @@ fn arms_of_one_run_are_paired_by_block() {
     assert!((seen.ratio.value - 1.08).abs() < 0.005, "{:?}", seen.ratio);
     assert!(seen.ratio.low > 1.07 && seen.ratio.high < 1.09, "{:?}", seen.ratio);
     assert_eq!(caveats, []);
+}
+
+/// The document, in which the workers of each sample waited for their CPUs for a share of their time.
+fn waiting(mut document: Value, share: f64) -> Value {
+    for sample in document["samples"].as_array_mut().expect("a list") {
+        sample["evidence"]["cpu_wait"] = share.into();
+    }
+    for arm in document["arms"].as_array_mut().expect("a list") {
+        let cpus: Vec<u64> = (0..arm["workers"].as_u64().expect("a count")).collect();
+        arm["cpus"] = cpus.into();
+    }
+    document
+}
+
+#[test]
+fn what_other_programs_took_is_no_change_of_the_program() {
+    let base = waiting(run(1, [10.0, 12.0]), 0.0);
+    let little = compared(&base, &waiting(run(2, [8.0, 9.6]), 0.04), &[]);
+    let none = compared(&base, &waiting(run(2, [8.0, 9.6]), 0.0), &[]);
+    let high = |it: &RunComparison| row(it, Metric::Makespan, "spread").ratio.high.ln();
+    assert!((high(&little) - high(&none) + 0.96_f64.ln()).abs() < 1e-9);
+    let loaded = compared(&base, &waiting(run(2, [5.0, 6.0]), 0.5), &[]);
+    let seen = row(&loaded, Metric::Makespan, "spread");
+    assert_eq!((seen.answer, seen.disturbed), (ChangeAnswer::Inconclusive, true));
+    assert!(seen.sentence.contains("other programs took the workers' CPUs"), "{}", seen.sentence);
+    let gate = gate(&[FailOn::WorseBy(0.02)], &loaded.observations).unwrap();
+    assert!(gate.passes && gate.undecided.len() == 2, "{gate:?}");
 }
 
 #[test]

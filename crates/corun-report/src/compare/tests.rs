@@ -28,6 +28,7 @@ fn row(metric: Metric, arm: &str, ratio: Estimate, answer: ChangeAnswer) -> Comp
         earlier_runs: 3,
         run_deviation: Some(0.012),
         noise_floor: Some(0.004),
+        disturbed: false,
         restates: false,
         answer,
         sentence: format!("{} of {arm}: {}: FIGURES.", metric.name(), answer.name()),
@@ -80,7 +81,7 @@ fn what_differs_comes_first_and_then_the_answer() {
 #[test]
 fn a_pull_request_gets_the_same_as_markdown() {
     let text = comparison_to_markdown(&record());
-    assert!(text.contains("6.2\\|\\\\u{1b}\\[31m"), "{text}");
+    assert!(text.contains("6.2\\|\\u{1b}\\[31m"), "{text}");
     insta::assert_snapshot!(text);
 }
 
@@ -144,5 +145,7 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
         }],
     };
     let record = Record::new("2026-01-07T00:00:00Z".to_owned(), 0.1, trend);
-    insta::assert_snapshot!(trend_to_terminal(&record, 80));
+    let text = trend_to_terminal(&record, 80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
 }

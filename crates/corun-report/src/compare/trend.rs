@@ -30,11 +30,13 @@ pub fn trend_to_terminal(record: &Record<Trend>, columns: u16) -> String {
         text.push_str(&wrap(&format!("{}:", title(series)), "  ", columns));
         text.push_str(&plot(trend, series, columns));
     }
-    text.push_str(&format!(
-        "\nChanges smaller than {} are not marked; of series without a change, at most {} have one marked.\n",
+    let note = format!(
+        "Changes smaller than {} are not marked; of series without a change, at most {} have one marked.",
         percent(trend.practical),
         percent(trend.error_rate)
-    ));
+    );
+    text.push('\n');
+    text.push_str(&wrap(&note, "  ", columns));
     text
 }
 

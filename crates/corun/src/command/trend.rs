@@ -14,7 +14,7 @@ use crate::problem::{Problem, code};
 use crate::values;
 
 /// A share of series without a change in which one is marked, at most.
-const ERROR_RATE: f64 = 0.05;
+const ERROR_RATE: f64 = 0.04;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -131,6 +131,7 @@ mod tests {
             }
         }
         assert!(help("smt run").contains("The exit status of the command."));
+        assert!(help("compare").contains("1  Or what --fail-on names is so."));
         let page = include_str!("../../../../docs/command-line.md");
         for exit in Exit::ALL {
             assert!(page.contains(&format!("| {} | {} |", exit as u8, exit.meaning())), "{exit:?}");

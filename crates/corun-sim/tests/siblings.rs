@@ -422,8 +422,8 @@ fn taken(model: &CoreModel, code: &[u8], own: &[(&str, &str)]) -> (f64, f64) {
 fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
     // mov r8d, edi; ...: renaming alone. imul r8, rdi, 3; ...: one port.
     let moves = [0x41, 0x89, 0xf8].repeat(24);
-    let all_of_renaming =
-        ["dispatch.policy", "fetch.policy", "retire.policy"].map(|field| (field, "replicated"));
+    let all_of_renaming = ["dispatch.policy", "fetch.policy", "op_cache.policy", "retire.policy"]
+        .map(|field| (field, "replicated"));
     for name in ["zen2", "zen3", "zen4"] {
         let model = find(name);
         let renaming = taken(&model, &moves, &all_of_renaming);

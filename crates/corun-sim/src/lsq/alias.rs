@@ -25,9 +25,11 @@ impl<F: InstructionSource> Core<F> {
         let offset = thread.pages.offset(address);
         let siblings =
             self.threads.iter().filter(|it| it.requester.thread != thread.requester.thread);
-        let mut stores = siblings.filter_map(|it| Some((it, it.stores.at_offset(offset, span)?)));
-        if stores.any(|(sibling, store)| sibling.has_address(store.data - 1, self.now)) {
-            return alias;
+        for sibling in siblings {
+            let mut stores = sibling.stores.at_offset(offset, span);
+            if stores.any(|store| sibling.has_address(store.data - 1, self.now)) {
+                return alias;
+            }
         }
         0
     }

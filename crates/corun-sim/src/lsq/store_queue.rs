@@ -161,12 +161,12 @@ impl StoreQueue {
         None
     }
 
-    /// A store on its way to these offsets of any page, for a sibling's load of them.
-    pub(crate) fn at_offset(&self, offset: u64, size: u16) -> Option<&Store> {
-        let numbers = eights(offset, size).map(|eight| self.of_own_offset[eight % OFFSETS]);
-        let on_their_way = numbers.filter(|&number| number >= self.first);
-        let mut stores = on_their_way.map(|number| self.get(number));
-        stores.find(|store| meet(offset, size, store.offset, store.size))
+    /// The stores on their way to these offsets of any page, for a sibling's load of them.
+    pub(crate) fn at_offset(&self, offset: u64, size: u16) -> impl Iterator<Item = &Store> {
+        let youngest = eights(offset, size).map(|eight| self.of_own_offset[eight % OFFSETS]).max();
+        let is_any = youngest.is_some_and(|number| number >= self.first);
+        let stores = self.stores.iter().take(if is_any { usize::MAX } else { 0 });
+        stores.filter(move |store| meet(offset, size, store.offset, store.size))
     }
 
     /// Whether a store to another place is on its way whose address has the same lowest bits.

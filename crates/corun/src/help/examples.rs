@@ -75,7 +75,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "compare",
         &[
-            example("Whether a change made a program faster", "corun compare old.json new.json"),
+            example("Whether a change made a program faster", "corun compare last~1 last"),
             example(
                 "With earlier runs, so that noise raises no alarm",
                 "corun compare old.json new.json --history runs/*.json",
@@ -90,7 +90,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "trend",
         &[
-            example("When a program became slower", "corun trend runs/*.json"),
+            example("When a program became slower", "corun trend --workload gzip"),
             example(
                 "One workload of several, one metric",
                 "corun trend --workload fib --metric throughput runs/*.json",

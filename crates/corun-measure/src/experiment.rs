@@ -162,7 +162,7 @@ pub fn go_on(
     }
     let pace = Pace::new(arms, schedule);
     let mut runner = Runner { schedule, executor, observer, pace, is_judged: first > 0 };
-    if first < stopping.maximum()
+    if (first == 0 || first < stopping.maximum())
         && arms.iter().all(|arm| arm.smt.is_none())
         && let Err(stop) = runner.warm_up(arms)
     {

@@ -28,7 +28,7 @@ fn a_run_becomes_a_page_and_pictures() {
     let run = Run::from_json(&scratch.read(RUN)).expect("a run");
     let page = scratch.read("report.html");
     assert!(page.starts_with("<!doctype html>"), "{page}");
-    let sentence = run.verdicts[0].sentence.replace('\'', "&#39;");
+    let sentence = run.verdicts[0].sentence.replace('\'', "&#39;").replace('"', "&#34;");
     assert!(page.contains(&sentence), "{sentence}");
 
     let outcome = report(&scratch, &[RUN, "--plots", "new/plots"]);

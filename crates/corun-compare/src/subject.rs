@@ -184,6 +184,11 @@ impl Subject {
         &self.label
     }
 
+    /// The name of a built-in workload, or the command's file name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The arms that it has observations of.
     pub fn arms(&self) -> impl Iterator<Item = &str> {
         let mut arms: Vec<&str> = self.observations.iter().map(|seen| seen.arm.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Runs that are kept, a row each.
 
-use corun_record::{KeptRun, KeptRunList};
+use corun_record::{EndReason, KeptRun, KeptRunList};
 
 use crate::prose::plural;
 use crate::tables::Table;
@@ -52,6 +52,7 @@ fn beginning(text: &str, most: usize) -> String {
 fn answer(run: &KeptRun) -> String {
     let blocks = || plural(run.blocks.unwrap_or(0) as usize, "block");
     let said = match (run.ending, run.is_running) {
+        (Some(EndReason::Interrupted), _) => format!("interrupted; {}", run.answer),
         (Some(_), _) => run.answer.clone(),
         (None, true) => format!("running, {} so far", blocks()),
         (None, false) => format!("unfinished, {}", blocks()),
@@ -64,8 +65,6 @@ fn answer(run: &KeptRun) -> String {
 
 #[cfg(test)]
 mod tests {
-    use corun_record::EndReason;
-
     use super::*;
 
     fn run(ending: Option<EndReason>, is_running: bool) -> KeptRun {

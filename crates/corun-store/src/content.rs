@@ -1,5 +1,7 @@
 //! What of a document stands in columns: its head, its answer in one sentence, its samples and observations.
 
+use std::borrow::Cow;
+
 use corun_record::{
     Arm, Audit, AuditVerdict, Bench, Blocks, Body, Document, EndReason, Ending, MachineSummary,
     Metric, Observation, Placements, Prediction, PredictionTable, ReadError, Record, Run, Sample,
@@ -78,7 +80,7 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
     Ok(Content {
         format: format.to_owned(),
         version: json["version"].as_i64().unwrap_or(0),
-        workload: shortened(&content.workload, MOST).into_owned(),
+        workload: listed(&content.workload).into_owned(),
         answer: shortened(&content.answer, MOST).into_owned(),
         ..content
     })
@@ -124,11 +126,16 @@ fn of_run(run: Run) -> Content {
     Content { workload: title(&run.workload), answer, parts: vec![part(run)], ..head }
 }
 
-/// What was run, in a few words: a workload's name, or a command as it was typed.
+/// What was run as the list of runs has it: the middle of a long command is left out.
+pub fn listed(workload: &str) -> Cow<'_, str> {
+    shortened(workload, MOST)
+}
+
+/// What was run, in a few words: a workload's name, or a command as a shell takes it.
 pub(crate) fn title(workload: &Workload) -> String {
     match workload.command.is_empty() {
         true => workload.name.clone(),
-        false => workload.command.join(" "),
+        false => shell_words::join(&workload.command),
     }
 }
 
@@ -146,7 +153,12 @@ fn answer_of(run: &Run) -> Option<String> {
     let verdict = run.verdicts.first().map(|it| it.sentence.clone());
     verdict.or_else(|| {
         let time = run.observations.iter().find(|it| it.metric == Metric::Makespan)?;
-        Some(format!("{} takes {:.4} {}", time.arm, time.estimate.value, time.unit))
+        let (value, unit) = match (time.estimate.value, time.unit.as_str()) {
+            (value, "s") if value < 1e-3 => (value * 1e6, "µs"),
+            (value, "s") if value < 1.0 => (value * 1e3, "ms"),
+            (value, unit) => (value, unit),
+        };
+        Some(format!("{} takes {value:.3} {unit}", time.arm))
     })
 }
 
@@ -235,7 +247,7 @@ fn of_predictions(predictions: Vec<Prediction>) -> Content {
         Some(first.machine.clone()),
         &first.ending,
     );
-    let workload = first.command.join(" ");
+    let workload = shell_words::join(&first.command);
     let several = predictions.len() > 1;
     let said = predictions.iter().map(|it| match several {
         true => format!("{}: {}", it.core.model, predicted(it)),

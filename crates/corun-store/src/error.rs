@@ -154,8 +154,8 @@ impl Actionable for StoreError {
             Self::Damaged { path, .. } => {
                 let path = shown(path);
                 format!(
-                    "It is left as it is. Move it away for a new store: mv {path} {path}.damaged; \
-                     `sqlite3 {path}.damaged .recover` shows what can still be read."
+                    "It is left as it is. `sqlite3 {path} .recover` shows what can still be read. For a new store move it \
+                     away, with the files {path}-wal and {path}-shm where they are."
                 )
             }
             Self::Refused {

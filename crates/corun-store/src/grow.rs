@@ -262,7 +262,7 @@ impl Store {
                 .map_err(|error| StoreError::Document(error.to_string()))?;
             run.samples.extend(samples);
         }
-        run.design.blocks = run.samples.last().map_or(0, |it| it.block + 1);
+        run.design.blocks = run.samples.last().map_or(0, |it| it.block.saturating_add(1));
         Ok(run)
     }
 }

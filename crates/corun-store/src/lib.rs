@@ -16,6 +16,7 @@ mod place;
 mod process;
 mod store;
 
+pub use content::listed;
 pub use error::StoreError;
 pub use export::TidyTable;
 pub use grow::{Growing, Unfinished};

@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
 
 use crate::error::StoreError;
 
@@ -68,7 +70,7 @@ pub(crate) fn backup_path(path: &Path, version: i64) -> PathBuf {
     name.into()
 }
 
-/// Copies the store; a copy that is there already was made by another process that migrates.
+/// Copies the store. No copy that is there already is replaced: a name with a number is taken instead.
 fn back_up(connection: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
     let target = backup_path(path, version);
     let system = |error: std::io::Error| StoreError::system(&target, &error);
@@ -78,8 +80,28 @@ fn back_up(connection: &Connection, path: &Path, version: i64) -> Result<(), Sto
         .map_err(system)?;
     let copy = folder.path().join("copy");
     let copied = connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]);
-    copied.map_err(|error| StoreError::of(path, &error))?;
-    std::fs::rename(&copy, &target).map_err(system)
+    let failed = |error| StoreError::of(path, &error);
+    copied.map_err(failed)?;
+    let of_copy = Connection::open(&copy).map_err(failed)?;
+    let copied: i64 =
+        of_copy.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
+    of_copy.close().map_err(|(_, error)| failed(error))?;
+    if copied != version {
+        // Another process was faster, and has made its copy.
+        return Ok(());
+    }
+    for number in 1.. {
+        let place = match number {
+            1 => target.clone(),
+            more => format!("{}-{more}", target.display()).into(),
+        };
+        match rustix::fs::renameat_with(CWD, &copy, CWD, &place, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(system(error.into())),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::store::Store;
 pub enum Wanted {
     /// Those with an answer.
     Finished,
-    /// Those that ended early.
+    /// Those of one program that ended early, and can be gone on with.
     EndedEarly,
 }
 
@@ -70,12 +70,30 @@ impl Store {
     fn before_last(&self, before: u32, wanted: Wanted) -> Result<Option<i64>, StoreError> {
         let which = match wanted {
             Wanted::Finished => "ending IS NOT NULL",
-            Wanted::EndedEarly => "ending IS NULL OR ending IN ('interrupted', 'failed')",
+            Wanted::EndedEarly => {
+                "format = 'corun-run' AND (ending IS NULL OR ending IN ('interrupted', 'failed'))"
+            }
         };
         let query = format!(
-            "SELECT number FROM runs WHERE {which} ORDER BY started DESC, number DESC LIMIT 1 OFFSET ?1"
+            "SELECT number, CASE WHEN ending IS NULL THEN writer END FROM runs WHERE {which}
+             ORDER BY started DESC, number DESC"
         );
-        self.read(|it| it.query_row(&query, [before], |row| row.get(0)).optional())
+        self.read(|it| {
+            let mut all = it.prepare(&query)?;
+            let mut rows = all.query([])?;
+            let mut left = before;
+            while let Some(row) = rows.next()? {
+                let writer: Option<String> = row.get(1)?;
+                if writer.is_some_and(|it| crate::process::is_running(&it)) {
+                    continue;
+                }
+                if left == 0 {
+                    return row.get(0).map(Some);
+                }
+                left -= 1;
+            }
+            Ok(None)
+        })
     }
 
     /// The document of the run that is called so.
@@ -149,9 +167,10 @@ const MAX_TAG: usize = 100;
 
 /// Whether a tag may be called so: nothing that a command line, a list or another name of a run would break.
 fn may_be_tag(tag: &str) -> bool {
-    let is_foreign = |it: char| it.is_whitespace() || steers(it) || "/~,*?[".contains(it);
+    let is_foreign = |it: char| it.is_whitespace() || steers(it) || "/~,*?[#".contains(it);
     (1..=MAX_TAG).contains(&tag.len())
         && !tag.starts_with('-')
+        && !tag.ends_with(".json")
         && !tag.contains(is_foreign)
         && before_last(tag).is_none()
 }

@@ -28,7 +28,10 @@ fn start(number: u32) -> Option<String> {
     let stat = kernel_text(format!("/proc/{number}/stat")).ok()?;
     // The name before may hold anything.
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(19).map(str::to_owned)
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    // A zombie has ended, whether its parent looks at it or not.
+    let has_ended = matches!(fields.first(), Some(&("Z" | "X")));
+    fields.get(19).filter(|_| !has_ended).map(|&it| it.to_owned())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 
 use crate::error::StoreError;
@@ -151,6 +151,18 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
+/// Renames the logs of a store that was moved away or removed: SQLite would write what they hold into the new one.
+fn set_old_logs_aside(path: &Path) -> std::io::Result<()> {
+    for ending in ["-wal", "-shm", "-journal"] {
+        let log = beside(path, ending);
+        match std::fs::rename(&log, beside(&log, ".old")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Makes an empty store under a temporary name, and gives it its own if no other process was faster.
 fn make(path: &Path) -> Result<(), StoreError> {
     let system = |error: std::io::Error| StoreError::system(path, &error);
@@ -159,6 +171,13 @@ fn make(path: &Path) -> Result<(), StoreError> {
         _ => Path::new("."),
     };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(system)?;
+    // Until the folder's lock is released nobody else makes a store here. A file system without locks has none.
+    let locked = rustix::fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
+    let _ = locked.as_ref().map(|it| flock(it, FlockOperation::LockExclusive));
+    if path.exists() {
+        return Ok(());
+    }
+    set_old_logs_aside(path).map_err(system)?;
     let scratch = tempfile::Builder::new().prefix(".corun-").tempdir_in(folder).map_err(system)?;
     let new = scratch.path().join("corun.db");
     let failed = |error: rusqlite::Error| StoreError::of(path, &error);

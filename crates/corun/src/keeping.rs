@@ -52,7 +52,7 @@ const KEPT: [&str; 9] = [
 ];
 
 /// The most runs that are a history.
-const HISTORY: u32 = 200;
+const HISTORY: usize = 1000;
 
 /// Sets what the command line asks for, before the command runs.
 pub(crate) fn set(store: StoreArguments, command: String) {
@@ -88,21 +88,38 @@ pub(crate) fn existing() -> Result<Option<Store>, Problem> {
     }
 }
 
-/// Ids and documents of the newest kept runs of what a label begins with, a workload or a program, whatever its parameters or
-/// arguments; none where there is no store.
+/// What is found in the newest kept runs of what a label names: a built-in workload with its parameters, or a command. Nothing
+/// where there is no store. `find` is given the id and the document of each run that may be one.
 ///
 /// # Errors
 /// If the store cannot be read.
-pub(crate) fn runs_of(label: &str) -> Result<Vec<(String, String)>, StoreError> {
+pub(crate) fn runs_of<T>(
+    label: &str,
+    mut find: impl FnMut(String, &str) -> Option<T>,
+) -> Result<Vec<T>, StoreError> {
     let Some(file) = place()? else { return Ok(Vec::new()) };
     let Some(store) = Store::open_existing(&file)? else { return Ok(Vec::new()) };
     let first = label.split(' ').next().unwrap_or_default();
-    let filter = Filter { limit: Some(HISTORY), ..Filter::of_workload(first) };
-    let mut runs = Vec::new();
-    for (number, run) in store.list(&filter)? {
-        runs.extend(store.document(number)?.map(|document| (run.id, document)));
+    // The store's list has built-in workloads without their parameters.
+    let is_other_command = |workload: &str| {
+        let has_arguments = workload.strip_prefix(first).is_some_and(|it| it.starts_with(' '));
+        label.contains(' ') && has_arguments && workload != corun_store::listed(label)
+    };
+    let mut found = Vec::new();
+    for (number, run) in store.list(&Filter::of_workload(first))? {
+        if is_other_command(&run.workload) {
+            continue;
+        }
+        let Some(document) = store.document(number)? else { continue };
+        found.extend(find(run.id, &document));
+        if found.len() == HISTORY {
+            complain(&format!(
+                "corun: older runs of {label:?} than the newest {HISTORY} are left out"
+            ));
+            break;
+        }
     }
-    Ok(runs)
+    Ok(found)
 }
 
 /// Keeps what a command finds.

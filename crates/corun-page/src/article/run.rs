@@ -82,7 +82,7 @@ pub(super) fn speed(run: &Run, detail: Detail) -> Figure {
             let words = format!(
                 "{}, block {}: {} {}, {}",
                 arm.id,
-                sample.block + 1,
+                sample.block.saturating_add(1),
                 scale.show(sample.throughput),
                 scale.unit,
                 seconds(sample.makespan_s)
@@ -274,7 +274,7 @@ pub(super) fn course_of(arms: &[Arm], samples: &[Sample], detail: Detail) -> Opt
                 let words = format!(
                     "{}, block {}: {} {unit}",
                     it.arm,
-                    it.block + 1,
+                    it.block.saturating_add(1),
                     figures::three_digits(value)
                 );
                 Some(Reading { place: place as f64, value, series: *series, words })
@@ -367,7 +367,7 @@ fn evidence(run: &Run, detail: Detail) -> Section {
         let seen = &it.evidence;
         let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), corun_stats::percent);
         vec![
-            (it.block + 1).to_string(),
+            it.block.saturating_add(1).to_string(),
             it.arm.clone(),
             seconds(it.makespan_s),
             figures::three_digits(it.throughput),

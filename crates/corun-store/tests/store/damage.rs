@@ -31,6 +31,34 @@ fn a_damaged_store_is_reported_and_left_as_it_is() {
     }
 }
 
+/// A process that was killed leaves a log beside its store. Where the store was moved away without it, the log is not written
+/// into the new one.
+#[test]
+fn the_log_of_a_store_that_was_moved_away_is_set_aside() {
+    let folder = Folder::new();
+    let (path, log) = (folder.file("corun.db"), folder.file("corun.db-wal"));
+    let mut store = folder.store();
+    for second in 10..40 {
+        let started = format!("2026-11-01T00:00:{second}Z");
+        store.add(&origin("measure"), &run(&started, 20).to_json()).unwrap();
+    }
+    let left = std::fs::read(&log).expect("a log of what was written");
+    drop(store);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&log, &left).unwrap();
+
+    let mut store = folder.store();
+    assert_eq!(store.count(&Default::default()).unwrap(), 0);
+    store.add(&origin("measure"), &run("2026-11-02T00:00:00Z", 20).to_json()).unwrap();
+    drop(store);
+    assert_eq!(folder.store().count(&Default::default()).unwrap(), 1);
+    let connection = Connection::open(&path).unwrap();
+    let checked: String =
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(checked, "ok");
+    assert!(std::fs::read(folder.file("corun.db-wal.old")).unwrap() == left);
+}
+
 #[test]
 fn databases_of_others_and_of_newer_versions_are_refused() {
     let folder = Folder::new();

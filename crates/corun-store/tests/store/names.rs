@@ -43,7 +43,7 @@ fn a_run_is_found_by_id_beginning_tag_and_age() {
         matches!(&error, StoreError::NoRun { nearest: Some(it), .. } if it == "before"),
         "{error}"
     );
-    for wrong in ["", "last", "last~3", "a b", "a/b", "-x", "x*", "\u{1b}"] {
+    for wrong in ["", "last", "last~3", "a b", "a/b", "-x", "x*", "a#b", "a.json", "\u{1b}"] {
         let refused = store.tag(number, &["good".to_owned(), wrong.to_owned()], true);
         assert!(matches!(refused, Err(StoreError::Tag { .. })), "{wrong:?}");
     }

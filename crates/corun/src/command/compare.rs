@@ -18,7 +18,8 @@ const CONFIDENCE: f64 = 0.95;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The runs, as files that corun wrote with --json (`-` is standard input); the first is the base.
+    /// The runs: kept ones by their names (`last~1`), or files that corun wrote with --json (`-` is standard input); the
+    /// first is the base.
     /// RUN#ARM is one arm of it
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     runs: Vec<String>,

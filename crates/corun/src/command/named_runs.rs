@@ -53,11 +53,13 @@ impl NamedRuns {
         let labels: BTreeSet<&str> = labels.collect();
         let mut kept = Vec::new();
         for label in labels {
-            match keeping::runs_of(label) {
-                Ok(documents) => {
-                    let found = documents.iter().filter_map(|(_, text)| subjects(text).ok());
-                    kept.extend(found.flatten().filter(|it| it.label() == label));
-                }
+            let same = |_, text: &str| {
+                let mut found = subjects(text).ok()?;
+                found.retain(|it| it.label() == label);
+                (!found.is_empty()).then_some(found)
+            };
+            match keeping::runs_of(label, same) {
+                Ok(found) => kept.extend(found.into_iter().flatten()),
                 Err(error) => {
                     say(&format!("corun: no history from the store: {error}"));
                     break;

@@ -14,7 +14,7 @@ use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The results: files that corun wrote with --json (`-` is standard input)
+    /// The results: kept runs by their names (`last`), or files that corun wrote with --json (`-` is standard input)
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     /// Write the page to FILE (`-` is standard output) [default: report.html, unless --plots is given]
@@ -31,6 +31,12 @@ const PAGE: &str = "report.html";
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let own = arguments.plots.is_none().then(|| PathBuf::from(PAGE));
     let page = arguments.output.clone().or(own);
+    if let Some(path) = page.as_ref().filter(|path| arguments.is_read(path)) {
+        return Err(Problem::usage(
+            format!("expected another file for the page than the result {}", shown(path)),
+            "Name a new file with -o FILE.",
+        ));
+    }
     // Found writable before documents are read.
     let page = page.map(|path| Ok::<_, Problem>((Destination::open(&path)?, path))).transpose()?;
     let documents = arguments.documents()?;
@@ -49,6 +55,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 impl Arguments {
+    /// Whether a result is read from this file.
+    fn is_read(&self, path: &Path) -> bool {
+        let of = |path: &Path| std::fs::canonicalize(path).ok();
+        let own = of(path);
+        own.is_some() && self.runs.iter().any(|name| of(Path::new(name)) == own)
+    }
+
     fn documents(&self) -> Result<Vec<Given>, Problem> {
         let given = |name: &String| {
             let text = documents::text(name)?;

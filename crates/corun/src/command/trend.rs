@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_compare::{Named, TrendRequest, subjects, trend};
+use corun_compare::{Named, Subject, TrendRequest, subjects, trend};
 use corun_record::{Exit, Metric, Record};
 
 use super::named_runs::{NamedRuns, metric};
@@ -67,10 +67,12 @@ fn named(names: &[String]) -> Result<Vec<Named>, Problem> {
 
 /// All runs of a workload that are kept.
 fn kept(workload: &str) -> Result<Vec<Named>, Problem> {
-    let read = |(name, text): (String, String)| {
-        Some(Named { name, arm: None, subjects: subjects(&text).ok()? })
+    let read = |name, text: &str| {
+        let subjects = subjects(text).ok()?;
+        let is_meant = |it: &Subject| workload == it.label() || workload == it.name();
+        subjects.iter().any(is_meant).then_some(Named { name, arm: None, subjects })
     };
-    let runs: Vec<Named> = keeping::runs_of(workload)?.into_iter().filter_map(read).collect();
+    let runs = keeping::runs_of(workload, read)?;
     match runs.is_empty() {
         false => Ok(runs),
         true => Err(Problem::usage(

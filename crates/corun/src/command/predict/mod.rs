@@ -316,10 +316,13 @@ impl Arguments {
         };
         match self.placement.iter().filter_map(count).find(|count| !(2..=most).contains(count)) {
             Some(count) => Err(Problem::usage(
-                format!(
-                    "expected at least 2 and at most {most} copies on a core of {}, found full@{count}",
-                    model.name
-                ),
+                match most {
+                    2 => format!("expected full@2 on a core of {}, found full@{count}", model.name),
+                    _ => format!(
+                        "expected full@2 to full@{most} on a core of {}, found full@{count}",
+                        model.name
+                    ),
+                },
                 "`corun models show` says how many hardware threads a core has.",
             )),
             None => Ok(()),

@@ -9,6 +9,11 @@ use corun_record::{MachineSummary, Mode, RunDifference, Workload};
 pub(crate) struct Facts(Vec<(String, Option<String>)>);
 
 impl Facts {
+    /// The host comes first: no two machines are equal, however much alike they are.
+    pub(crate) fn of_host(machine: &MachineSummary) -> Self {
+        Self(vec![("host".to_owned(), machine.host.clone())])
+    }
+
     pub(crate) fn add(&mut self, what: &str, value: Option<String>) {
         self.0.push((what.to_owned(), value));
     }

@@ -6,6 +6,7 @@
 
 mod facts;
 mod gate;
+mod history;
 mod metrics;
 mod pairs;
 mod rows;

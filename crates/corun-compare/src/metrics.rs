@@ -37,6 +37,11 @@ pub(crate) fn is_of_all_work(metric: Metric) -> bool {
     matches!(metric, Metric::Makespan | Metric::UserTime | Metric::Cycles | Metric::Instructions)
 }
 
+/// Whether it is an exact count, which does not differ from run to run.
+pub(crate) fn is_exact(seen: &Observation) -> bool {
+    seen.metric == Metric::Instructions && seen.estimate.low == seen.estimate.high
+}
+
 /// The metric's name, with what is counted or timed.
 pub(crate) fn name(seen: &Observation) -> String {
     match &seen.of {

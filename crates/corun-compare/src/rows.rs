@@ -9,7 +9,8 @@ use corun_stats::{
 };
 
 use crate::facts::{Facts, differences};
-use crate::metrics::{is_compared, is_of_all_work, name, sense};
+use crate::history::{Earlier, each_once};
+use crate::metrics::{is_compared, is_exact, is_of_all_work, name, sense};
 use crate::pairs::{load, paired};
 use crate::sentences;
 use crate::subject::Subject;
@@ -60,20 +61,28 @@ pub fn compare(
             found.pairs(&mut pairs, &mut comparison.not_compared);
         }
     }
-    let between = |pair: &Pair<'_>| pair.between(history);
-    let restates = restatements(&pairs, &between);
+    let compared: Vec<&Subject> = runs.iter().flat_map(|run| &run.subjects).collect();
+    let history = each_once(history, &compared);
+    let earlier: Vec<Earlier> = pairs.iter().map(|pair| pair.earlier(&history)).collect();
+    let restates = restatements(&pairs, &earlier);
     let own = restates.iter().filter(|is_restated| !**is_restated).count();
     comparison.comparisons = u32::try_from(own).unwrap_or(u32::MAX);
     let level = level_of_each(request.confidence, own);
-    for (pair, restates) in pairs.iter().zip(restates) {
-        match pair.row(&between(pair), level, request.practical, restates) {
+    for ((pair, earlier), restates) in pairs.iter().zip(&earlier).zip(restates) {
+        match pair.row(&earlier.between, level, request.practical, restates) {
             Some(row) => comparison.observations.push(row),
             None => comparison.not_compared.push(pair.refused(
                 "a value or its interval is zero, negative or infinite, so that there is no ratio",
             )),
         }
     }
-    let caveats = sentences::caveats(&comparison);
+    let mut caveats = sentences::caveats(&comparison);
+    let left_out = earlier.iter().map(|it| it.left_out).max().unwrap_or(0);
+    caveats.extend(sentences::left_out(left_out));
+    let mut with_itself: Vec<&str> =
+        pairs.iter().filter(|it| it.is_with_itself()).map(|it| it.name.as_str()).collect();
+    with_itself.dedup();
+    caveats.extend(with_itself.into_iter().map(sentences::with_itself));
     (comparison, caveats)
 }
 
@@ -85,7 +94,7 @@ fn listed(run: &Named) -> ComparedRun {
     ComparedRun {
         name,
         started: run.subjects.first().map(|it| it.started.clone()).unwrap_or_default(),
-        workloads: run.subjects.iter().map(|it| it.label.clone()).collect(),
+        workloads: run.subjects.iter().map(Subject::title).collect(),
     }
 }
 
@@ -102,11 +111,12 @@ fn all_differences(runs: &[Named]) -> Vec<corun_record::RunDifference> {
 }
 
 /// Which rows say the same as one above: the same distance from 1, as exactly known.
-fn restatements(pairs: &[Pair<'_>], between: &dyn Fn(&Pair<'_>) -> BetweenRuns) -> Vec<bool> {
+fn restatements(pairs: &[Pair<'_>], earlier: &[Earlier]) -> Vec<bool> {
     let sizes: Vec<Option<(f64, f64)>> = pairs
         .iter()
-        .map(|pair| {
-            let estimate = pair.estimate(&between(pair), 0.95)?;
+        .zip(earlier)
+        .map(|(pair, earlier)| {
+            let estimate = pair.estimate(&earlier.between, 0.95)?;
             Some((estimate.log.abs(), estimate.half_width()))
         })
         .collect();
@@ -114,7 +124,7 @@ fn restatements(pairs: &[Pair<'_>], between: &dyn Fn(&Pair<'_>) -> BetweenRuns) 
     let says_the_same = |row: usize, earlier: usize| match (sizes[row], sizes[earlier]) {
         (Some(one), Some(other)) => {
             pairs[row].run == pairs[earlier].run
-                && pairs[row].base.label == pairs[earlier].base.label
+                && std::ptr::eq(pairs[row].base, pairs[earlier].base)
                 && pairs[row].after.arm == pairs[earlier].after.arm
                 && equals(one.0, other.0)
                 && equals(one.1, other.1)
@@ -139,13 +149,16 @@ struct Matching<'a> {
 impl<'a> Matching<'a> {
     fn pairs(&self, pairs: &mut Vec<Pair<'a>>, refused: &mut Vec<NotCompared>) {
         let single = self.base.subjects.len() == 1 && self.other.subjects.len() == 1;
-        for base in &self.base.subjects {
-            let is_it = |other: &&Subject| single || other.label == base.label;
-            match self.other.subjects.iter().find(is_it) {
+        let counterparts = match single {
+            true => vec![self.other.subjects.first()],
+            false => counterparts(&self.base.subjects, &self.other.subjects),
+        };
+        for (base, other) in self.base.subjects.iter().zip(counterparts) {
+            match other {
                 Some(other) => self.of_subjects((base, other), single, pairs, refused),
                 None => refused.push(NotCompared {
                     run: self.run,
-                    what: base.label.clone(),
+                    what: base.title(),
                     reason: "the run has no such workload".to_owned(),
                 }),
             }
@@ -175,8 +188,11 @@ impl<'a> Matching<'a> {
                 (after.metric, &after.arm, &after.against, &after.of)
                     == (before.metric, arm, &before.against, &before.of)
             };
-            let after = other.observations.iter().find(is_it);
-            let pair = |after| Pair { run: self.run, single, base, other, before, after };
+            // Predictions hold some figures twice: predicted and measured.
+            let found = || other.observations.iter().filter(is_it);
+            let after = found().find(|after| after.source == before.source).or(found().next());
+            let name = &self.other.name;
+            let pair = |after| Pair { run: self.run, name, single, base, other, before, after };
             match after {
                 None => refused.push(pair(before).refused("the other run has no such observation")),
                 Some(after) => {
@@ -191,9 +207,27 @@ impl<'a> Matching<'a> {
     }
 }
 
+/// What is the same thing in the other document, each once: preferably with the same arms, and the n-th of several equal
+/// ones with the n-th.
+fn counterparts<'a>(base: &[Subject], other: &'a [Subject]) -> Vec<Option<&'a Subject>> {
+    let mut free: Vec<&Subject> = other.iter().collect();
+    let mut found: Vec<Option<&Subject>> = vec![None; base.len()];
+    for same_arms in [true, false] {
+        for (base, found) in base.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+            let is_it = |other: &&Subject| {
+                other.is_of_the_same(base) && (!same_arms || other.layout() == base.layout())
+            };
+            *found = free.iter().position(|it| is_it(it)).map(|index| free.remove(index));
+        }
+    }
+    found
+}
+
 /// An observation of the base and its counterpart.
 struct Pair<'a> {
     run: u32,
+    /// The name of the other run.
+    name: &'a String,
     /// Whether both documents hold one workload.
     single: bool,
     base: &'a Subject,
@@ -238,7 +272,7 @@ impl Pair<'_> {
     }
 
     fn refused(&self, reason: &str) -> NotCompared {
-        let of = if self.single { String::new() } else { format!("{}: ", self.base.label) };
+        let of = if self.single { String::new() } else { format!("{}: ", self.base.title()) };
         NotCompared {
             run: self.run,
             what: format!("{of}{} of {}", name(self.before), self.before.arm),
@@ -249,6 +283,7 @@ impl Pair<'_> {
     fn pairing(&self) -> Pairing {
         let is_same_run = self.base.is_same_run(self.other);
         match self.before.source {
+            Source::Measured if is_exact(self.before) && is_exact(self.after) => Pairing::Simulated,
             Source::Measured if is_same_run && self.paired(0.95).is_some() => Pairing::Blocks,
             Source::Measured if is_same_run => Pairing::WithinRun,
             Source::Measured => Pairing::BetweenRuns,
@@ -256,26 +291,30 @@ impl Pair<'_> {
         }
     }
 
+    /// Whether the same figure of the same run stands on both sides.
+    fn is_with_itself(&self) -> bool {
+        self.base.is_same_run(self.other) && self.before.arm == self.after.arm
+    }
+
     fn paired(&self, level: f64) -> Option<corun_stats::Estimate> {
         paired(self.base, self.before, self.after, level)
     }
 
-    /// What equal runs of this observation differ by: those whose facts are the base's, and those whose are the other's.
-    fn between(&self, history: &[Subject]) -> BetweenRuns {
+    /// What is known from earlier equal runs of this observation: those whose facts are the base's, and those whose are the
+    /// other's.
+    fn earlier(&self, history: &[&Subject]) -> Earlier {
         if self.pairing() != Pairing::BetweenRuns {
-            return BetweenRuns::none();
+            return Earlier::none();
         }
-        let is_earlier =
-            |run: &&Subject| !run.is_same_run(self.base) && !run.is_same_run(self.other);
         let (mut like_base, mut like_other) = (Vec::new(), Vec::new());
-        for run in history.iter().filter(is_earlier) {
+        for run in history {
             if run.facts.agree_with(&self.base.facts) {
                 like_base.extend(value_in(run, self.base, self.before));
             } else if run.facts.agree_with(&self.other.facts) {
                 like_other.extend(value_in(run, self.other, self.after));
             }
         }
-        BetweenRuns::of_history(&[like_base, like_other])
+        Earlier::of([&like_base, &like_other])
     }
 
     fn estimate(&self, between: &BetweenRuns, level: f64) -> Option<corun_stats::Estimate> {
@@ -333,7 +372,7 @@ impl Pair<'_> {
         let ratio = Estimate { value, low, high, level, blocks: estimate.blocks };
         let mut row = ComparedObservation {
             run: self.run,
-            workload: (!self.single).then(|| self.base.label.clone()),
+            workload: (!self.single).then(|| self.base.title()),
             metric: self.after.metric,
             arm: self.after.arm.clone(),
             base_arm: (self.before.arm != self.after.arm).then(|| self.before.arm.clone()),

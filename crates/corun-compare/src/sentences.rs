@@ -54,6 +54,29 @@ fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> 
     }
 }
 
+/// What a run set beside itself says.
+pub(crate) fn with_itself(name: &str) -> Caveat {
+    Caveat::new(
+        "same-run",
+        format!(
+            "The base and {name} are the same run: that it equals itself says nothing of a change."
+        ),
+    )
+}
+
+/// Which earlier runs were not used, if any.
+pub(crate) fn left_out(runs: usize) -> Option<Caveat> {
+    (runs > 0).then(|| {
+        Caveat::new(
+            "changed-history",
+            format!(
+                "Up to {runs} earlier runs of a figure were left out: its level changed after them (as corun trend finds it), \
+                 and what a change makes is no difference between equal runs."
+            ),
+        )
+    })
+}
+
 /// What limits trust in a comparison.
 pub(crate) fn caveats(comparison: &RunComparison) -> Vec<Caveat> {
     let mut caveats = Vec::new();

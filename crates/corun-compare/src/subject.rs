@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use corun_record::{
-    Actionable, Arm, Bench, Document, Exit, MachineSummary, Observation, Prediction,
-    PredictionTable, ReadError, Record, Run, Sample, StudyResult, ThreadSweep, excerpt,
+    Actionable, Arm, Bench, Document, Exit, Observation, Prediction, PredictionTable, ReadError,
+    Record, Run, Sample, StudyFigure, StudyResult, ThreadSweep, excerpt,
 };
 use serde::Deserialize;
 
@@ -17,6 +17,10 @@ use crate::facts::{self, Facts};
 pub struct Subject {
     /// What was run, on one line.
     pub(crate) label: String,
+    /// The model of the core that it was simulated on.
+    pub(crate) core_model: Option<String>,
+    /// The experiment of a study that it is.
+    pub(crate) experiment: Option<String>,
     /// The name of a built-in workload, or the command's file name.
     pub(crate) name: String,
     /// Start, UTC, RFC 3339.
@@ -83,7 +87,7 @@ pub fn subjects(text: &str) -> Result<Vec<Subject>, SubjectError> {
     } else if format == Bench::FORMAT {
         Bench::from_json(text)?.runs.into_iter().map(Subject::from).collect()
     } else if format == StudyResult::FORMAT {
-        StudyResult::from_json(text)?.runs.into_iter().map(Subject::from).collect()
+        of_study(StudyResult::from_json(text)?)
     } else if format == Record::<ThreadSweep>::FORMAT {
         vec![Subject::from(Record::<ThreadSweep>::from_json(text)?)]
     } else if format == Prediction::FORMAT {
@@ -99,14 +103,29 @@ pub fn subjects(text: &str) -> Result<Vec<Subject>, SubjectError> {
     }
 }
 
+/// The runs of a study by the experiments that its figures say they are of.
+fn of_study(study: StudyResult) -> Vec<Subject> {
+    let figures = study.figures;
+    let experiment = |index: u32| {
+        let is_of_run = |figure: &&StudyFigure| figure.run == Some(index);
+        figures.iter().filter(is_of_run).find_map(|figure| figure.experiment.clone())
+    };
+    (0..)
+        .zip(study.runs)
+        .map(|(index, run)| Subject { experiment: experiment(index), ..Subject::from(run) })
+        .collect()
+}
+
 impl From<Run> for Subject {
     fn from(run: Run) -> Self {
-        let mut facts = Facts::default();
+        let mut facts = Facts::of_host(&run.machine);
         facts.of_workload(&run.workload);
         facts.of_machine(&run.machine);
         facts.add("corun", Some(run.corun_version));
         Self {
             label: facts::label(&run.workload),
+            core_model: None,
+            experiment: None,
             name: run.workload.name,
             started: run.started,
             seed: run.design.seed,
@@ -122,12 +141,15 @@ impl From<Run> for Subject {
 impl From<Record<ThreadSweep>> for Subject {
     fn from(record: Record<ThreadSweep>) -> Self {
         let sweep = record.body;
-        let mut facts = Facts::default();
+        let machine = record.machine.unwrap_or_default();
+        let mut facts = Facts::of_host(&machine);
         facts.of_workload(&sweep.workload);
-        facts.of_machine(&record.machine.unwrap_or_default());
+        facts.of_machine(&machine);
         facts.add("corun", Some(record.corun_version));
         Self {
             label: facts::label(&sweep.workload),
+            core_model: None,
+            experiment: None,
             name: sweep.workload.name,
             started: record.started,
             seed: sweep.design.seed,
@@ -142,19 +164,21 @@ impl From<Record<ThreadSweep>> for Subject {
 
 impl From<Prediction> for Subject {
     fn from(prediction: Prediction) -> Self {
-        let mut facts = Facts::default();
+        let mut facts = Facts::of_host(&prediction.machine);
         let label = shell_words::join(&prediction.command);
         facts.add("command", Some(label.clone()));
-        facts.add("core model", Some(prediction.core.model));
+        facts.add("core model", Some(prediction.core.model.clone()));
         for field in &prediction.core.memory {
             let (name, value) = field.setting();
             facts.add(&name, Some(value));
         }
-        facts.of_machine(&MachineSummary { ..prediction.machine });
+        facts.of_machine(&prediction.machine);
         facts.add("corun", Some(prediction.corun_version));
         Self {
             name: prediction.command.first().cloned().unwrap_or_default(),
             label,
+            core_model: Some(prediction.core.model),
+            experiment: None,
             started: prediction.started,
             seed: 0,
             facts,
@@ -172,6 +196,20 @@ impl Subject {
         (&self.started, self.seed, &self.label, self.samples.len())
             == (&other.started, other.seed, &other.label, other.samples.len())
             && self.observations == other.observations
+    }
+
+    /// Whether both are of the same thing: workload, core model and experiment.
+    pub(crate) fn is_of_the_same(&self, other: &Self) -> bool {
+        (&self.label, &self.core_model, &self.experiment)
+            == (&other.label, &other.core_model, &other.experiment)
+    }
+
+    /// The workload, and which one it is where a document holds it several times.
+    pub(crate) fn title(&self) -> String {
+        match self.core_model.as_ref().or(self.experiment.as_ref()) {
+            Some(which) => format!("{} ({which})", self.label),
+            None => self.label.clone(),
+        }
     }
 
     /// The workers of each arm, which decide what its figures are of.

@@ -73,6 +73,19 @@ struct Member<'a> {
     subject: &'a Subject,
 }
 
+/// What makes a series: an observation, of one core model where it is of a prediction.
+#[derive(Clone, Copy)]
+struct Key<'a> {
+    core_model: Option<&'a String>,
+    seen: &'a Observation,
+}
+
+impl Key<'_> {
+    fn is_same(self, other: Key<'_>) -> bool {
+        self.core_model == other.core_model && is_same(self.seen, other.seen)
+    }
+}
+
 /// The trend of a workload over these runs.
 ///
 /// # Errors
@@ -80,10 +93,13 @@ struct Member<'a> {
 pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<Trend, TrendError> {
     let members = members(runs, request.workload.as_deref())?;
     let Some(last) = members.last() else { return Err(TrendError::NothingInCommon) };
-    let mut keys: Vec<&Observation> = Vec::new();
-    for seen in members.iter().flat_map(|member| &member.subject.observations) {
-        if is_shown(seen, request) && !keys.iter().any(|key| is_same(key, seen)) {
-            keys.push(seen);
+    let mut keys: Vec<Key<'_>> = Vec::new();
+    for Member { subject, .. } in &members {
+        for seen in subject.observations.iter().filter(|seen| is_shown(seen, request)) {
+            let key = Key { core_model: subject.core_model.as_ref(), seen };
+            if !keys.iter().any(|it| it.is_same(key)) {
+                keys.push(key);
+            }
         }
     }
     let series: Vec<TrendSeries> =
@@ -142,7 +158,8 @@ fn listing(labels: &BTreeSet<&str>) -> String {
 fn listed(members: &[Member<'_>]) -> Vec<TrendRun> {
     let run = |index: usize| {
         let member = &members[index];
-        let earlier = index.checked_sub(1).map(|before| &members[before].subject.facts);
+        let is_alike = |it: &&Member<'_>| it.subject.core_model == member.subject.core_model;
+        let earlier = members[..index].iter().rfind(is_alike).map(|it| &it.subject.facts);
         TrendRun {
             name: member.name.to_owned(),
             started: member.subject.started.clone(),
@@ -167,12 +184,15 @@ fn is_same(one: &Observation, other: &Observation) -> bool {
 
 /// A series of at least two values; a time is of runs that did as much work as the last of them.
 fn one_series(
-    key: &Observation,
+    Key { core_model, seen: key }: Key<'_>,
     members: &[Member<'_>],
     request: &TrendRequest,
 ) -> Option<TrendSeries> {
     let found = |member: &Member<'_>| {
-        member.subject.observations.iter().find(|it| is_same(it, key)).map(|it| it.estimate)
+        let subject = member.subject;
+        let is_it =
+            |it: &&Observation| subject.core_model.as_ref() == core_model && is_same(it, key);
+        subject.observations.iter().find(is_it).map(|it| it.estimate)
     };
     let operations = members.iter().rfind(|it| found(it).is_some())?.subject.operations;
     let is_comparable = |member: &Member<'_>| {
@@ -191,6 +211,7 @@ fn one_series(
     let logs: Vec<f64> = points.iter().map(|point| point.estimate.value.ln()).collect();
     let changes = changes(&logs, sense, request);
     Some(TrendSeries {
+        core_model: core_model.cloned(),
         metric: key.metric,
         arm: key.arm.clone(),
         against: key.against.clone(),

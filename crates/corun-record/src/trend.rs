@@ -41,6 +41,9 @@ pub struct TrendRun {
 /// An observation over runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendSeries {
+    /// The model of the core that it was simulated on; absent where it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_model: Option<String>,
     /// What is observed.
     pub metric: Metric,
     /// The arm.

@@ -4,6 +4,7 @@
 //! unit of analysis and its blocks say nothing about the next run (Kalibera and Jones 2013; Curtsinger and Berger
 //! 2013). How much equal runs differ is known from earlier ones only; without them a cautious floor takes their place.
 
+use crate::change_points::change_points;
 use crate::estimate::{Estimate, student_t};
 
 /// The deviation of equal runs that is assumed where nothing is known of them, as a share: the floor.
@@ -47,6 +48,19 @@ impl RunValue {
     fn freedom(&self) -> f64 {
         f64::from(self.blocks.max(2) - 1)
     }
+}
+
+/// The share of histories without a change of which a part is left out.
+const CHANGE_ERROR_RATE: f64 = 0.05;
+/// The seed of the permutations: the same history gives the same answer.
+const SEED: u64 = 1;
+
+/// Those of earlier runs, in the order of time, that follow their last change of level: what came before is another
+/// program or another machine, and no noise between equal runs.
+pub fn since_last_change(runs: &[RunValue]) -> &[RunValue] {
+    let logs: Vec<f64> = runs.iter().map(|run| run.log).collect();
+    let last = change_points(&logs, CHANGE_ERROR_RATE, SEED).last().map_or(0, |it| it.index);
+    &runs[last..]
 }
 
 /// How much equal runs of one quantity differ beyond what their own blocks explain, on the log scale.
@@ -190,6 +204,17 @@ mod tests {
             deviation(0.001, 10) < FLOOR_DEVIATION / 2.0,
             "two and a half of eleven and a half parts"
         );
+    }
+
+    #[test]
+    fn runs_before_a_change_of_level_are_no_equal_runs() {
+        let ripple = |index: usize| 0.001 * ((index as f64) * 2.4).sin();
+        let at = |level: f64| move |index: usize| run(level + ripple(index), 0.001, 10);
+        let steady: Vec<RunValue> = (0..20).map(at(0.0)).collect();
+        assert_eq!(since_last_change(&steady), steady);
+        let stepped: Vec<RunValue> = (0..6).map(at(0.0)).chain((0..6).map(at(0.26))).collect();
+        assert_eq!(since_last_change(&stepped), &stepped[6..]);
+        assert_eq!(since_last_change(&[]), []);
     }
 
     #[test]

@@ -34,7 +34,9 @@ mod sizing;
 mod unusual;
 mod verdict;
 
-pub use between_runs::{BetweenRuns, FLOOR_DEVIATION, RunValue, level_of_each, unpaired};
+pub use between_runs::{
+    BetweenRuns, FLOOR_DEVIATION, RunValue, level_of_each, since_last_change, unpaired,
+};
 pub use bootstrap::{BOOTSTRAP_FROM_BLOCKS, bootstrap_t};
 pub use change_points::{CHANGE_POINTS_FROM_VALUES, ChangePoint, change_points};
 pub use estimate::{Estimate, Interval, paired, student_t};

@@ -8,7 +8,7 @@ mod simulation;
 
 use corun_stats::{
     BetweenRuns, Bounds, Estimate, RunValue, Verdict, change_points, judge, level_of_each,
-    noise_floor, steady, unpaired,
+    noise_floor, since_last_change, steady, unpaired,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -138,7 +138,8 @@ struct Compared {
 }
 
 fn compared(history: &[SimulatedRun], pair: [SimulatedRun; 2], level: f64) -> Compared {
-    let between = BetweenRuns::of_history(&[history.iter().map(|run| run.value).collect()]);
+    let history: Vec<RunValue> = history.iter().map(|run| run.value).collect();
+    let between = BetweenRuns::of_history(&[since_last_change(&history).to_vec()]);
     let estimate = unpaired(&pair[0].value, &pair[1].value, &between, level).expect("an estimate");
     let noise_floor = pair[0].noise_floor.max(pair[1].noise_floor);
     let verdict = judge(&estimate, Bounds { practical: 0.0, noise_floor });
@@ -174,6 +175,50 @@ fn equal_runs_are_rarely_called_changed() {
             check(&format!("changed, {condition:?}, {earlier} earlier runs"), claims, 0.0..=0.055)
         })
     }));
+}
+
+/// Equal runs after a history in whose midst the program became slower.
+#[test]
+fn a_change_within_the_history_raises_no_false_alarms() {
+    const EARLIER: u64 = 14;
+    let claims = |deviation: f64, step: f64| {
+        let machine = condition(Noise::Normal, Drift::Still, Shift::Normal(deviation));
+        share(COMPARISONS, |replication| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed() ^ 5);
+            random.set_stream(replication);
+            let runs: Vec<SimulatedRun> = (0..EARLIER + 2)
+                .map(|index| {
+                    let level = if index < EARLIER / 2 { 0.0 } else { step };
+                    let shift = machine.shift.of_next_run(&mut 0.0, &mut random);
+                    run(machine, level + shift, replication * 64 + index)
+                })
+                .collect();
+            let (earlier, pair) = runs.split_at(EARLIER as usize);
+            is_change(compared(earlier, [pair[0], pair[1]], 0.95).verdict)
+        })
+    };
+    let cells = [(0.01, 0.03), (0.01, 0.1), (0.02, 0.1), (0.02, 0.3)];
+    assert_all(cells.map(|(deviation, step)| {
+        let what = format!("changed, normal {deviation}, after a step of {step} in the history");
+        check(&what, claims(deviation, step), 0.0..=0.055)
+    }));
+}
+
+/// A history without a change is used whole, but for the share that the permutation test errs in; one with a large
+/// change is cut there.
+#[test]
+fn a_history_is_cut_where_it_changed_alone() {
+    let cut = |step: f64, replication: u64| {
+        let mut logs = series(Shift::Normal(0.01), 20, replication);
+        logs[10..].iter_mut().for_each(|log| *log += step);
+        let runs: Vec<RunValue> =
+            logs.into_iter().map(|log| RunValue { log, standard_error: 0.0, blocks: 10 }).collect();
+        runs.len() - since_last_change(&runs).len()
+    };
+    assert_all([
+        check("cut, no step", share(SERIES, |it| cut(0.0, it) > 0), 0.0..=0.065),
+        check("cut, step of 10 %", share(FEW_COMPARISONS, |it| cut(0.1, it) >= 10), 0.99..=1.0),
+    ]);
 }
 
 /// Without the variance between runs the checks above fail, so they can fail.

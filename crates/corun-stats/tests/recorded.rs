@@ -7,7 +7,9 @@ mod simulation;
 
 use std::collections::BTreeMap;
 
-use corun_stats::{BetweenRuns, Bounds, ForeignLoad, RunValue, Verdict, judge, unpaired};
+use corun_stats::{
+    BetweenRuns, Bounds, ForeignLoad, RunValue, Verdict, judge, since_last_change, unpaired,
+};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -43,7 +45,8 @@ fn recorded() -> BTreeMap<String, Vec<RecordedRun>> {
 
 /// As `corun compare` judges two runs of one arm.
 fn is_called_changed(history: &[&RecordedRun], [base, other]: [&RecordedRun; 2]) -> bool {
-    let between = BetweenRuns::of_history(&[history.iter().map(|run| run.value).collect()]);
+    let history: Vec<RunValue> = history.iter().map(|run| run.value).collect();
+    let between = BetweenRuns::of_history(&[since_last_change(&history).to_vec()]);
     let estimate = unpaired(&base.value, &other.value, &between, 0.95).expect("an estimate");
     let allowance = (base.load.allowance() - other.load.allowance()).abs();
     let noise_floor = base.noise_floor.max(other.noise_floor);
@@ -66,10 +69,13 @@ fn equal_runs_of_a_real_machine_are_rarely_called_changed() {
                         continue;
                     }
                     let rest = (0..runs.len()).filter(|it| ![one, other].contains(it));
-                    let mut rest: Vec<&RecordedRun> = rest.map(|index| &runs[index]).collect();
+                    let mut rest: Vec<usize> = rest.collect();
                     rest.shuffle(&mut random);
-                    own.0 +=
-                        u32::from(is_called_changed(&rest[..earlier], [&runs[one], &runs[other]]));
+                    // They are judged in the order of time.
+                    rest[..earlier].sort_unstable();
+                    let history: Vec<&RecordedRun> =
+                        rest[..earlier].iter().map(|&index| &runs[index]).collect();
+                    own.0 += u32::from(is_called_changed(&history, [&runs[one], &runs[other]]));
                     own.1 += 1;
                 }
             }

@@ -1,14 +1,16 @@
 //! Documents compared with each other: what is compared, how, and what comes out.
 
+mod earlier;
 mod made_up;
 mod over_time;
+mod tables;
 
 use corun_compare::{ComparisonRequest, FailOn, Named, Subject, compare, gate, subjects};
 use corun_record::{ChangeAnswer, ComparedObservation, Metric, Pairing, RunComparison};
 use made_up::run;
 use serde_json::{Value, json};
 
-const REQUEST: ComparisonRequest =
+pub(crate) const REQUEST: ComparisonRequest =
     ComparisonRequest { confidence: 0.95, practical: 0.02, metrics: Vec::new() };
 
 pub(crate) fn subjects_of(json: &Value) -> Vec<Subject> {
@@ -22,19 +24,23 @@ pub(crate) fn named(name: &str, json: &Value) -> Named {
     }
 }
 
-fn compared(base: &Value, other: &Value, history: &[Value]) -> RunComparison {
+pub(crate) fn compared(base: &Value, other: &Value, history: &[Value]) -> RunComparison {
     let earlier: Vec<Subject> = history.iter().flat_map(subjects_of).collect();
     compare(&[named("base", base), named("other", other)], &earlier, &REQUEST).0
 }
 
 #[track_caller]
-fn row<'a>(comparison: &'a RunComparison, metric: Metric, arm: &str) -> &'a ComparedObservation {
+pub(crate) fn row<'a>(
+    comparison: &'a RunComparison,
+    metric: Metric,
+    arm: &str,
+) -> &'a ComparedObservation {
     let is_it = |row: &&ComparedObservation| row.metric == metric && row.arm == arm;
     comparison.observations.iter().find(is_it).expect("a row")
 }
 
 /// Runs of the same thing that differ by a tenth of a per cent.
-fn quiet_history(runs: u32) -> Vec<Value> {
+pub(crate) fn quiet_history(runs: u32) -> Vec<Value> {
     let shift = |index: u32| 1.0 + 0.001 * f64::from(index % 3);
     (0..runs).map(|index| run(100 + index, [10.0 * shift(index), 12.0 * shift(index)])).collect()
 }

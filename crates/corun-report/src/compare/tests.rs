@@ -129,6 +129,7 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
         error_rate: 0.05,
         practical: 0.02,
         series: vec![TrendSeries {
+            core_model: None,
             metric: Metric::Makespan,
             arm: "spread".to_owned(),
             against: None,

@@ -43,7 +43,8 @@ pub fn trend_to_terminal(record: &Record<Trend>, columns: u16) -> String {
 fn title(series: &TrendSeries) -> String {
     let of = series.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
     let against = series.against.as_ref().map(|it| format!(" / {it}")).unwrap_or_default();
-    format!("{}{of} of {}{against}", series.metric.name(), series.arm)
+    let on = series.core_model.as_ref().map(|it| format!(" on {it}")).unwrap_or_default();
+    format!("{}{of} of {}{against}{on}", series.metric.name(), series.arm)
 }
 
 /// What changed, in one sentence.

@@ -31,7 +31,7 @@ fn every_row_says_all_that_it_is_about() {
         assert_eq!((of(row, "started"), of(row, "host")), (run.started.clone(), "far".to_owned()));
         assert_eq!(
             (of(row, "command"), of(row, "workload")),
-            ("measure".to_owned(), "sort a, \"b\"".to_owned())
+            ("measure".to_owned(), "sort 'a, \"b\"'".to_owned())
         );
         assert_eq!(
             (of(row, "arm"), of(row, "placement")),

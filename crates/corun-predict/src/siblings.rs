@@ -93,7 +93,7 @@ pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
 
 /// How far predicted yields of programs that no model was tuned with were from published ones: the root of the mean square
 /// over the faithful held-out rows of docs/accuracy-siblings.md, and of how many programs these are.
-const MODEL_ERROR: f64 = 0.069;
+const MODEL_ERROR: f64 = 0.072;
 const MODEL_ERROR_PROGRAMS: u32 = 3;
 
 /// A yield whose interval also has the error that the model had on programs that it was not tuned with.
@@ -285,7 +285,7 @@ mod tests {
             .filter_map(|row| row.trim_end_matches(" |").rsplit(' ').next()?.parse().ok())
             .collect();
         // Walks, primes and regn: three programs.
-        assert_eq!(errors.len(), 9);
+        assert_eq!(errors.len(), 10);
         let square = errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64;
         assert!((square.sqrt() - MODEL_ERROR).abs() < 0.003, "{}", square.sqrt());
     }

@@ -388,12 +388,13 @@ mod tests {
             let (text, _) = stream(&whole);
             let mut expected = 0;
             let mut begun = [None; 3];
-            for line in text.lines() {
+            let count = text.lines().count();
+            for (number, line) in (1..).zip(text.lines()) {
                 let (cpu, time) = (line.split(['[', ']']).nth(1).unwrap(), line.split(' ').nth(4).unwrap());
                 let (cpu, now) = (cpu.parse::<usize>().unwrap(), nanoseconds(time.trim_end_matches(':')).unwrap());
                 expected += begun[cpu].take().map_or(0, |begin| now - begin);
                 begun[cpu] = (!line.contains("==> t0:0")).then_some(now);
-                if line == text.lines().last().unwrap() {
+                if number == count {
                     expected += begun.iter().flatten().map(|begin| now - begin).sum::<u64>();
                 }
             }

@@ -216,15 +216,16 @@ mod tests {
 
     use super::*;
 
-    /// mov rdi, [rdi]; jmp to the first: loads of `lines` lines in turn, each of which waits for the one before.
+    /// mov rdi, [rdi]; jmp to the first: loads of `lines` lines, a power of two, in turn, each of which waits for the one before.
     fn walk(lines: u64, rounds: u64) -> Trace {
         let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
         let code = [0x48, 0x8b, 0x3f, 0xeb, 0xfb];
         let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
         let thread = writer.thread(1).unwrap();
-        for round in 0..rounds {
-            // A stride that no prefetcher follows: 37 is prime to powers of two.
-            let line = round * 37 % lines;
+        let mut line = 0;
+        for _ in 0..rounds {
+            // Every line once, in an order that no prefetcher follows (Hull and Dobell 1962).
+            line = (line * 5 + 3) % lines;
             writer.execute(thread, block, 2, &[0x10_0000 + 64 * line]).unwrap();
         }
         Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn who_holds_more_in_the_caches_loses_more_to_a_slice() {
         // The first level holds one of the larger walks, and not two.
-        let (small, large) = (walk(8, 200_000), walk(400, 200_000));
+        let (small, large) = (walk(8, 200_000), walk(512, 200_000));
         let of_small = refills(&small, 60_000);
         assert_eq!(of_small.cycles.len(), PLACES as usize);
         // Eight lines, a page and a branch.

@@ -78,7 +78,7 @@ impl Scheduled<'_> {
         };
         ScheduledTimeline {
             load: self.load.name.clone(),
-            policy: self.policy.to_owned(),
+            policy: self.policy.clone(),
             cpus: self.topology.cpus.iter().map(|cpu| cpu.number).collect(),
             cores: self.topology.cores.clone(),
             programs: self.load.programs.iter().map(|it| it.name.clone()).collect(),

@@ -217,7 +217,7 @@ fn counterparts<'a>(base: &[Subject], other: &'a [Subject]) -> Vec<Option<&'a Su
             let is_it = |other: &&Subject| {
                 other.is_of_the_same(base) && (!same_arms || other.layout() == base.layout())
             };
-            *found = free.iter().position(|it| is_it(it)).map(|index| free.remove(index));
+            *found = free.iter().position(is_it).map(|index| free.remove(index));
         }
     }
     found

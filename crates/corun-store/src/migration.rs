@@ -91,10 +91,10 @@ fn back_up(connection: &Connection, path: &Path, version: i64) -> Result<(), Sto
         return Ok(());
     }
     for number in 1.. {
-        let place = match number {
-            1 => target.clone(),
-            more => format!("{}-{more}", target.display()).into(),
-        };
+        let mut place = target.clone().into_os_string();
+        if number > 1 {
+            place.push(format!("-{number}"));
+        }
         match rustix::fs::renameat_with(CWD, &copy, CWD, &place, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(()),
             Err(Errno::EXIST) => {}

@@ -164,7 +164,14 @@ fn simulated_yield(
     command.args(["--placement", placements, "--warmup", WARM_UP, "--length", COUNTED]);
     command.args(settings.iter().map(|setting| format!("--set={setting}")));
     command.args(["--phases", PHASES]).args(traces);
-    let text = said(command)?;
+    // The page names no folder of this machine.
+    let without_folder = |mut reason: String| {
+        for trace in traces {
+            reason = reason.replace(&*trace.to_string_lossy(), "the trace");
+        }
+        reason
+    };
+    let text = said(command).map_err(without_folder)?;
     let record = Record::<Placements>::from_json(&text).map_err(|error| error.to_string())?;
     let mut found = record.body.comparisons.iter().filter(|one| one.metric == metric);
     match found.next() {

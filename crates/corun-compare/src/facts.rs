@@ -57,12 +57,12 @@ impl Facts {
 
     /// What is not as in an earlier run, a sentence each.
     pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<String> {
-        let told = |difference: RunDifference| {
+        let unlike = |difference: RunDifference| {
             let mut values = difference.values.into_iter().flatten();
             let (before, after) = (values.next()?, values.next()?);
             Some(format!("{}: {before} became {after}", difference.what))
         };
-        differences(&[earlier, self]).into_iter().filter_map(told).collect()
+        differences(&[earlier, self]).into_iter().filter_map(unlike).collect()
     }
 }
 

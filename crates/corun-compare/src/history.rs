@@ -12,7 +12,7 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
-    /// Of what does not differ from run to run.
+    /// For quantities that are the same in every run, such as simulated ones.
     pub(crate) fn none() -> Self {
         Self { between: BetweenRuns::none(), left_out: 0 }
     }

@@ -56,9 +56,9 @@ pub fn is_export(text: &str) -> bool {
 pub fn runs(text: &str, written: SystemTime) -> Result<Vec<HyperfineRun>, HyperfineError> {
     let json: Value =
         serde_json::from_str(text).map_err(|error| HyperfineError(error.to_string()))?;
-    let told = json["metadata"]["start_time"].as_str();
-    let told = told.and_then(|it| humantime::parse_rfc3339_weak(it).ok());
-    let started = humantime::format_rfc3339_seconds(told.unwrap_or(written)).to_string();
+    let stated = json["metadata"]["start_time"].as_str();
+    let stated = stated.and_then(|it| humantime::parse_rfc3339_weak(it).ok());
+    let started = humantime::format_rfc3339_seconds(stated.unwrap_or(written)).to_string();
     let results = json["results"].as_array().into_iter().flatten();
     results.map(|result| of_result(result, &started)).collect()
 }

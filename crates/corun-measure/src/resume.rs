@@ -34,7 +34,7 @@ impl Actionable for Differs {
     }
 
     fn next_step(&self) -> String {
-        "Bring it back as it was, or measure anew.".to_owned()
+        "Bring it back as it was, or measure it again.".to_owned()
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn again(typed: &[OsString]) -> Result<CommandLine, Problem> {
     let parsed = parsed(grammar(), typed).map_err(|mistake| match mistake {
         Mistake::Clap(error) => Problem::usage(
             mistake_alone(&error.render().to_string()),
-            "The run was begun by another version of corun: measure anew.",
+            "The run was begun by another version of corun: measure it again.",
         ),
         Mistake::OptionAfterCommand(problem) => problem,
     });

@@ -24,9 +24,9 @@ fn bench(runs: &[Value]) -> Value {
 /// Workload, metric and ratio of each row.
 fn rows(comparison: &RunComparison, metric: Metric) -> Vec<(Option<&str>, f64)> {
     let is_it = |row: &&ComparedObservation| row.metric == metric;
-    let told = |row: &'_ ComparedObservation| (row.ratio.value * 1000.0).round() / 1000.0;
+    let rounded = |row: &'_ ComparedObservation| (row.ratio.value * 1000.0).round() / 1000.0;
     let all = comparison.observations.iter().filter(is_it);
-    all.map(|row| (row.workload.as_deref(), told(row))).collect()
+    all.map(|row| (row.workload.as_deref(), rounded(row))).collect()
 }
 
 #[test]
@@ -59,11 +59,11 @@ fn a_trend_has_a_series_for_each_core_model() {
         practical: 0.02,
     };
     let trend = trend(&runs, &request).unwrap_or_else(|error| panic!("{error}"));
-    let told = |it: &TrendSeries| {
+    let described = |it: &TrendSeries| {
         let values = it.points.iter().map(|point| point.estimate.value);
         (it.core_model.clone().unwrap_or_default(), values.collect::<Vec<f64>>())
     };
-    let found: Vec<_> = trend.series.iter().map(told).collect();
+    let found: Vec<_> = trend.series.iter().map(described).collect();
     assert_eq!(
         found,
         [

@@ -10,7 +10,7 @@ const WIDEST_ACCESS: u32 = 64;
 /// KiB of the largest first-level cache.
 const LARGEST_CACHE: u32 = 1 << 14;
 
-/// Bits of a linear address by which a first level tells lines apart, at most.
+/// Bits of a linear address that a first level compares to distinguish lines, at most.
 const MAX_ALIAS_BITS: u32 = 24;
 /// Loads that remember their stores.
 const MAX_FORWARDING_PAIRS: u32 = 256;

@@ -96,7 +96,7 @@ pub(crate) struct LoadStore {
     pub(crate) vector_load_latency: u32,
     /// Cycles that a load is faster whose address a load gave.
     pub(crate) pointer_chasing_gain: u16,
-    /// Bits of linear addresses by which the first level tells lines apart, if it knows no more of them.
+    /// Bits of linear addresses that the first level compares to distinguish lines, if it does not compare all.
     pub(crate) line_alias: Option<u32>,
 }
 

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod actionable;
+mod activity;
 mod audit;
 mod bench;
 mod beside;
@@ -44,6 +45,10 @@ mod workload;
 mod yields;
 
 pub use actionable::{Actionable, Exit};
+pub use activity::{
+    Activity, CapacityUse, CoBusyEvidence, CoBusyMethod, Companion, CoreActivity, CpuActivity,
+    TaskActivity, YieldRange, YieldSource,
+};
 pub use audit::{
     Audit, AuditBound, AuditPropertyList, AuditReading, AuditRow, AuditVerdict, EvidenceSource,
     ListedAuditProperty,

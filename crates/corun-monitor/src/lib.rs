@@ -1,0 +1,15 @@
+//! How much of a machine is used, and who runs beside whom.
+//!
+//! A [`Source`] gives one [`corun_record::Activity`] an interval: the live system ([`System`]) or a recording. The
+//! live view, the metrics endpoint and recordings read nothing else, so that they show the same figures.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod capacity;
+mod error;
+mod source;
+mod system;
+
+pub use capacity::{capacity_use, work_rate};
+pub use error::MonitorError;
+pub use source::{Source, Tasks};
+pub use system::{Options, System};

@@ -1,0 +1,28 @@
+//! Where activities come from.
+
+use std::time::Duration;
+
+use corun_record::Activity;
+
+use crate::MonitorError;
+
+/// Something that says what a machine did, an interval at a time.
+pub trait Source {
+    /// Waits for this long, and says what happened since the last call (or since the source was opened).
+    ///
+    /// # Errors
+    /// If nothing can be read any more; a recording that has ended is [`MonitorError::Ended`].
+    fn next(&mut self, wait: Duration) -> Result<Activity, MonitorError>;
+}
+
+/// Which tasks a source reads; fewer cost less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tasks {
+    /// None: the CPUs alone.
+    None,
+    /// Processes, each as one task.
+    Processes,
+    /// Every thread of the processes that used a CPU.
+    #[default]
+    Threads,
+}

@@ -117,6 +117,43 @@ impl Metric {
             Self::NoiseFloor => "noise floor",
         }
     }
+
+    /// What a ratio is of what, for who does not know its name; absent for what is no ratio of two arms.
+    pub fn definition(self) -> Option<&'static str> {
+        Some(match self {
+            Self::SmtYield => {
+                "work done a second on all siblings of the cores, over that of one worker a core"
+            }
+            Self::SiblingSlowdown => {
+                "time of a worker beside busy siblings, over that on a core of its own"
+            }
+            Self::CoreEquivalence => {
+                "time of the workers as siblings on fewer cores, over that on cores of their own"
+            }
+            Self::MultitaskingGain => {
+                "work done a second by workers as siblings, over that of the same workers in turns on one CPU a core"
+            }
+            Self::SwitchGain => "work done a second with SMT on, over that with SMT off",
+            Self::SwitchYield => {
+                "work done a second on all siblings of the cores, over that of the cores with SMT off"
+            }
+            Self::Scaling => {
+                "work done a second by all cores, over that of one core times their number"
+            }
+            Self::TimeSlicing => {
+                "work done a second by workers in turns on one CPU a core, over that of one worker a core"
+            }
+            Self::FreePlacement => {
+                "work done a second where the kernel places, over that of pinned workers"
+            }
+            Self::SharingPenalty => {
+                "time with the data of two workers in one cache line, over that with a line for each"
+            }
+            Self::RelativeThroughput => "work done a second, over that of one worker a core",
+            Self::Speedup => "work done a second, over that of the fewest workers",
+            _ => return None,
+        })
+    }
 }
 
 /// A value with its confidence interval.

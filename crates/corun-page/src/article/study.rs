@@ -1,9 +1,9 @@
 //! The article of a study: published, predicted and measured side by side, and how far they lie apart.
 
-use corun_record::{FindingKind, Run, StudyColumn, StudyFigure, StudyResult};
+use corun_record::{Estimate, FindingKind, Metric, Run, StudyColumn, StudyFigure, StudyResult};
 use corun_report::parts::{figures, study};
 
-use super::common::{limits, machine, origin};
+use super::common::{capital, limits, machine, origin};
 use super::{Article, Figure, Part, Section, Statement, Table};
 use crate::Detail;
 use crate::plot::Plot;
@@ -100,12 +100,15 @@ fn side_by_side(result: &StudyResult, detail: Detail) -> Option<Figure> {
     };
     Some(Figure {
         name: "published",
-        message: format!("{}: what was published, predicted and measured", result.title),
+        message: format!("{}: {}", result.title, directions(&shown)),
         note: format!(
-            "Ratios; 1 is no difference. The published bars are of {}; the measured ones of the machine here; \
+            "Ratios; 1 is no difference. {} The published bars are of {}; the measured ones of {}; \
              the predicted ones of a model of the published machine. Line: an interval, or what the published \
              digits leave open.{rest} {}.",
-            result.published_on, result.citation
+            definitions(&shown[..most.min(shown.len())]),
+            result.published_on,
+            measured_on(result),
+            result.citation
         ),
         plot: Plot::Bars(Bars {
             rows,
@@ -164,10 +167,16 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
     };
     Some(Figure {
         name: "published",
-        message: format!("{}: beside what was published", result.title),
+        message: match study::errors(&result.errors).first() {
+            Some(error) => format!("{}. {}", result.title, error.trim_end_matches('.')),
+            None => format!("{}: times and rates beside the published ones", result.title),
+        },
         note: format!(
-            "Each bar is a time or a rate over the published one, which is 1; line: its interval. Published on {}.{rest} {}.",
-            result.published_on, result.citation
+            "Each bar is a time or a rate over the published one, which is 1; line: its interval. Published on {}; \
+             measured on {}.{rest} {}.",
+            result.published_on,
+            measured_on(result),
+            result.citation
         ),
         plot: Plot::Bars(Bars {
             rows,
@@ -176,6 +185,60 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
         }),
         table: None,
     })
+}
+
+/// Whether a ratio, with its limits, lies above or below 1; `None` where it holds both.
+fn direction(low: f64, high: f64) -> Option<bool> {
+    (low > 1.0 || high < 1.0).then_some(low > 1.0)
+}
+
+/// What follows from ratios: how many published effects are found again, in the same direction.
+fn directions(figures: &[&StudyFigure]) -> String {
+    let effects = || {
+        figures.iter().filter_map(|it| {
+            let published = it.published.as_ref()?;
+            Some((*it, direction(published.low, published.high)?))
+        })
+    };
+    let found = |estimate: fn(&StudyFigure) -> Option<Estimate>, name: &str| {
+        let known = effects().filter_map(|(it, way)| Some((estimate(it)?, way)));
+        let (same, all) = known.fold((0, 0), |(same, all), (it, way)| {
+            (same + usize::from(direction(it.low, it.high) == Some(way)), all + 1)
+        });
+        (all > 0).then(|| format!("{same} of {all} {name}"))
+    };
+    let found: Vec<String> =
+        [found(|it| it.predicted, "in the prediction"), found(|it| it.measured, "measured here")]
+            .into_iter()
+            .flatten()
+            .collect();
+    match found.is_empty() {
+        true => "no published effect is predicted or can be measured here".to_owned(),
+        false => format!("published effects found again: {}", found.join(", ")),
+    }
+}
+
+/// What the ratios mean, a sentence each.
+fn definitions(figures: &[&StudyFigure]) -> String {
+    let mut metrics: Vec<Metric> = figures.iter().map(|it| it.metric).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let defined =
+        metrics.iter().filter_map(|it| Some(format!("{}: {}.", it.name(), it.definition()?)));
+    let sentences: Vec<String> = defined.map(|it| capital(&it)).collect();
+    sentences.join(" ")
+}
+
+/// The machine of the measured figures, in a few words.
+fn measured_on(result: &StudyResult) -> String {
+    let machine = result.machine.as_ref().or_else(|| Some(&result.runs.first()?.machine));
+    machine.map_or_else(
+        || "no machine".to_owned(),
+        |it| {
+            let name = it.cpu_model.as_deref().unwrap_or("a processor without a name");
+            format!("{name}, {} logical CPUs, SMT width {}", it.online_cpus, it.smt_width)
+        },
+    )
 }
 
 fn three(figure: &StudyFigure) -> Vec<Bar> {

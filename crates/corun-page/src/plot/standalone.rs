@@ -12,7 +12,7 @@ use crate::article::Figure;
 
 const MARGIN: f64 = 16.0;
 /// Letters of the message and of the note that fit into a line.
-const LETTERS: [usize; 2] = [88, 108];
+const LETTERS: [usize; 2] = [70, 104];
 
 /// What every picture says of its origin.
 const ORIGIN: &str = "Made by corun.";

@@ -1,6 +1,10 @@
 //! The article of a study: published, predicted and measured side by side, and how far they lie apart.
 
-use corun_record::{Estimate, FindingKind, Metric, Run, StudyColumn, StudyFigure, StudyResult};
+use std::cmp::Ordering;
+
+use corun_record::{
+    Estimate, FindingKind, Metric, ModelRole, Run, StudyColumn, StudyFigure, StudyResult,
+};
 use corun_report::parts::{figures, study};
 
 use super::common::{capital, limits, machine, origin};
@@ -102,7 +106,7 @@ fn side_by_side(result: &StudyResult, detail: Detail) -> Option<Figure> {
         name: "published",
         message: format!("{}: {}", result.title, directions(&shown)),
         note: format!(
-            "Ratios; 1 is no difference. {} The published bars are of {}; the measured ones of {}; \
+            "Ratios; 1 is no difference. Found again: above 1, below 1, or within 2 % of it, as published. {} The published bars are of {}; the measured ones of {}; \
              the predicted ones of a model of the published machine. Line: an interval, or what the published \
              digits leave open.{rest} {}.",
             definitions(&shown[..most.min(shown.len())]),
@@ -187,31 +191,36 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
     })
 }
 
-/// Whether a ratio, with its limits, lies above or below 1; `None` where it holds both.
-fn direction(low: f64, high: f64) -> Option<bool> {
-    (low > 1.0 || high < 1.0).then_some(low > 1.0)
+/// Whether a ratio lies above 1, below it, or within the practical bound of 2 %.
+fn direction(ratio: f64) -> Ordering {
+    match ratio.ln() {
+        size if size.abs() <= 1.02_f64.ln() => Ordering::Equal,
+        size => size.total_cmp(&0.0),
+    }
 }
 
-/// What follows from ratios: how many published effects are found again, in the same direction.
+/// What follows from ratios: how many published effects are found again, in the same direction. What a model was
+/// fitted to is no finding.
 fn directions(figures: &[&StudyFigure]) -> String {
-    let effects = || {
-        figures.iter().filter_map(|it| {
-            let published = it.published.as_ref()?;
-            Some((*it, direction(published.low, published.high)?))
-        })
-    };
     let found = |estimate: fn(&StudyFigure) -> Option<Estimate>, name: &str| {
-        let known = effects().filter_map(|(it, way)| Some((estimate(it)?, way)));
-        let (same, all) = known.fold((0, 0), |(same, all), (it, way)| {
-            (same + usize::from(direction(it.low, it.high) == Some(way)), all + 1)
+        let known = figures.iter().filter_map(|it| {
+            let (published, found) = (it.published.as_ref()?.value, estimate(it)?.value);
+            Some(direction(published) == direction(found))
         });
-        (all > 0).then(|| format!("{same} of {all} {name}"))
+        let known: Vec<bool> = known.collect();
+        let same = known.iter().filter(|it| **it).count();
+        (!known.is_empty()).then(|| format!("{same} of {} {name}", known.len()))
     };
-    let found: Vec<String> =
-        [found(|it| it.predicted, "in the prediction"), found(|it| it.measured, "measured here")]
-            .into_iter()
-            .flatten()
-            .collect();
+    let found: Vec<String> = [
+        found(
+            |it| it.predicted.filter(|_| it.model_role != Some(ModelRole::Fitted)),
+            "in the prediction",
+        ),
+        found(|it| it.measured, "measured here"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     match found.is_empty() {
         true => "no published effect is predicted or can be measured here".to_owned(),
         false => format!("published effects found again: {}", found.join(", ")),

@@ -71,8 +71,8 @@ impl Siblings {
         for (sibling, running) in self.running.iter_mut().enumerate() {
             if running.is_none() {
                 let first = switches.iter().find(|it| it.sibling as usize == sibling);
-                let guess = if is_idle(sibling) { IDLE } else { u32::MAX };
-                *running = Some(first.map_or(guess, |it| it.from));
+                let guess = || if is_idle(sibling) { IDLE } else { u32::MAX };
+                *running = Some(first.map_or_else(guess, |it| it.from));
             }
         }
     }

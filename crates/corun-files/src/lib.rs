@@ -4,11 +4,13 @@
 //! file that is made for a user is an [`Output`]. clippy.toml refuses other ways.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod growing;
 mod input;
 mod output;
 mod signals;
 mod unfinished;
 
+pub use growing::growing;
 pub use input::{
     InputError, InputKind, Stream, bytes, input, kept, kernel_text, random, stream, text,
 };

@@ -17,6 +17,34 @@ pub enum MonitorError {
         /// What was found.
         found: String,
     },
+    /// A recording cannot be opened or read.
+    #[error("expected a recording of corun in {file}, found: {found}")]
+    NoRecording {
+        /// The file, as it is shown.
+        file: String,
+        /// What was found.
+        found: String,
+    },
+    /// A line of a recording is not what it should be.
+    #[error("expected {expected} in line {line} of {file}, found something else: {found}")]
+    Line {
+        /// What the line should be.
+        expected: &'static str,
+        /// Its number, from 1.
+        line: u64,
+        /// The file, as it is shown.
+        file: String,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A recording cannot be written.
+    #[error("expected to write a recording to {file}, found: {found}")]
+    Unwritable {
+        /// The file, as it is shown.
+        file: String,
+        /// What was found.
+        found: String,
+    },
     /// The machine itself cannot be read.
     #[error(transparent)]
     Machine(#[from] corun_machine::MachineError),
@@ -27,6 +55,8 @@ impl Actionable for MonitorError {
         match self {
             Self::Ended => Exit::Done,
             Self::Unreadable { .. } => Exit::NotPossible,
+            Self::NoRecording { .. } | Self::Line { .. } => Exit::Usage,
+            Self::Unwritable { .. } => Exit::Failed,
             Self::Machine(error) => error.exit(),
         }
     }
@@ -35,7 +65,17 @@ impl Actionable for MonitorError {
         match self {
             Self::Ended => String::new(),
             Self::Unreadable { .. } => {
-                "mount /proc and /sys, or name a captured machine with --root".to_owned()
+                "Mount /proc and /sys, or name a captured machine with --root.".to_owned()
+            }
+            Self::NoRecording { .. } => {
+                "Name a file that `corun top --record FILE` wrote with this corun or an older one."
+                    .to_owned()
+            }
+            Self::Line { line, .. } => format!(
+                "Keep the lines before line {line} in a file of their own to see them, or record again."
+            ),
+            Self::Unwritable { .. } => {
+                "Name a file that is not there yet, in a folder that may be written to.".to_owned()
             }
             Self::Machine(error) => error.next_step(),
         }

@@ -5,11 +5,16 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod capacity;
+mod clock;
+mod co_busy;
 mod error;
+mod recording;
 mod source;
 mod system;
+mod tasks;
 
 pub use capacity::{capacity_use, work_rate};
 pub use error::MonitorError;
+pub use recording::{Recorder, Replay};
 pub use source::{Source, Tasks};
 pub use system::{Options, System};

@@ -19,6 +19,7 @@ pub struct Host {
     /// Busybox, corun and the first process, as a cpio archive.
     pub(crate) initramfs: PathBuf,
     kill_at_step: PathBuf,
+    duty_cycle: PathBuf,
     /// One allowed logical CPU of each core.
     pub(crate) cores: Vec<usize>,
 }
@@ -76,6 +77,11 @@ impl Host {
         &self.kill_at_step
     }
 
+    /// A program for guests that keeps CPUs busy in turns and monitors them; `duty-cycle --help` says how.
+    pub fn duty_cycle(&self) -> &Path {
+        &self.duty_cycle
+    }
+
     fn prepare() -> Result<Self, Unavailable> {
         if !cfg!(target_arch = "x86_64") {
             return Err(Unavailable::Missing("the guest is an x86-64 machine, this is not".into()));
@@ -91,11 +97,12 @@ impl Host {
         let target = cache.parent().unwrap_or(&cache);
         let corun = program::corun(target, &cache)?;
         let kill_at_step = program::own("kill-at-step", &cache)?;
-        let libraries = corun.libraries.union(&kill_at_step.libraries);
-        let initramfs = initramfs::base(&busybox, &corun.path, libraries, &cache)?;
+        let duty_cycle = program::own("duty-cycle", &cache)?;
+        let libraries = &(&corun.libraries | &kill_at_step.libraries) | &duty_cycle.libraries;
+        let initramfs = initramfs::base(&busybox, &corun.path, libraries.iter(), &cache)?;
         let cores = crate::pinning::one_cpu_per_core(Path::new("/"))?;
-        let kill_at_step = kill_at_step.path;
-        Ok(Self { qemu, busybox, kernel, initramfs, kill_at_step, cores })
+        let (kill_at_step, duty_cycle) = (kill_at_step.path, duty_cycle.path);
+        Ok(Self { qemu, busybox, kernel, initramfs, kill_at_step, duty_cycle, cores })
     }
 }
 

@@ -1,0 +1,112 @@
+//! A load that keeps logical CPUs busy in turns of known lengths, and what corun's monitor says of it meanwhile.
+//!
+//! The turns follow the monotonic clock, so that the loads of two CPUs agree without talking to each other. Each load
+//! notes when it computed: that is the truth, even where an emulated machine was late.
+
+mod load;
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use clap::Parser;
+use corun_monitor::{Options, Source, System};
+use corun_record::Activity;
+use serde_json::json;
+
+use load::{Load, Turns};
+
+/// What to do, once a run.
+#[derive(Debug, Parser)]
+enum Arguments {
+    /// Keep CPUs 0 and 1 busy, and write what exact and sampled monitoring say, and the truth
+    Cases {
+        /// Where to write a line of JSON for each case
+        output: PathBuf,
+        /// The length of each case in seconds
+        #[arg(long, default_value_t = 4.0)]
+        seconds: f64,
+        /// What samples may cost, as a share of one CPU
+        #[arg(long, default_value_t = 0.02)]
+        sampling_cost: f64,
+    },
+    /// Write an activity each interval until a file is there
+    Watch {
+        output: PathBuf,
+        /// The file that ends it
+        #[arg(long)]
+        until: PathBuf,
+        /// The interval in milliseconds
+        #[arg(long, default_value_t = 300)]
+        interval: u64,
+    },
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match Arguments::parse() {
+        Arguments::Cases { output, seconds, sampling_cost } => {
+            let mut output = File::create(output)?;
+            for (name, loads) in cases() {
+                let line = case(name, loads, seconds, sampling_cost)?;
+                writeln!(output, "{line}")?;
+            }
+        }
+        Arguments::Watch { output, until, interval } => {
+            let mut output = File::create(output)?;
+            let mut system = System::open(Options::default())?;
+            while !until.exists() {
+                let activity = system.next(Duration::from_millis(interval))?;
+                writeln!(output, "{}", serde_json::to_string(&activity)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The loads of CPUs 0 and 1.
+fn cases() -> impl Iterator<Item = (String, [Turns; 2])> {
+    const MS: u64 = 1_000_000;
+    [1000 * MS, 100 * MS].into_iter().flat_map(|period_ns| {
+        let half = |begins_ns| Turns { period_ns, begins_ns, busy_ns: period_ns / 2 };
+        let (all, none) =
+            (Turns { busy_ns: period_ns, ..half(0) }, Turns { busy_ns: 0, ..half(0) });
+        let name = move |case: &str| format!("{case}, {} ms", period_ns / MS);
+        [
+            (name("both"), [all, all]),
+            (name("one"), [all, none]),
+            (name("in phase"), [half(0), half(0)]),
+            (name("out of phase"), [half(0), half(period_ns / 2)]),
+        ]
+    })
+}
+
+/// Runs a case; a line of JSON.
+fn case(
+    name: String,
+    turns: [Turns; 2],
+    seconds: f64,
+    sampling_cost: f64,
+) -> Result<serde_json::Value, Box<dyn Error>> {
+    let loads: Vec<Load> =
+        turns.into_iter().zip(0..).map(|(turns, cpu)| Load::begin(turns, cpu)).collect();
+    let watch = |exact: bool| -> Result<Activity, String> {
+        let options = Options { exact, sampling_cost, ..Options::default() };
+        let mut system = System::open(options).map_err(|error| error.to_string())?;
+        // The first interval tells which threads are worth watching.
+        system.next(Duration::from_millis(500)).map_err(|error| error.to_string())?;
+        system.next(Duration::from_secs_f64(seconds)).map_err(|error| error.to_string())
+    };
+    let (exact, sampled, from_ns) = thread::scope(|scope| {
+        let exact = scope.spawn(|| watch(true));
+        let sampled = watch(false);
+        let ended_ns = load::now_ns();
+        let from_ns = ended_ns - (seconds * 1e9) as u64;
+        (exact.join().expect("it does not panic"), sampled, [from_ns, ended_ns])
+    });
+    let busy: Vec<Vec<[u64; 2]>> = loads.into_iter().map(Load::end).collect();
+    let truth = load::busy_siblings(&busy, from_ns);
+    Ok(json!({ "case": name, "truth": truth, "exact": exact?, "sampled": sampled? }))
+}

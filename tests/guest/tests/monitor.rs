@@ -1,0 +1,90 @@
+//! What the monitor says of co-busy siblings where the truth is known: loads that are busy in turns.
+
+use std::time::Duration;
+
+use corun_guest_tests::{Finding, Guest, Host, Scenario, Shape};
+use corun_record::{Activity, CoBusyMethod};
+use serde::Deserialize;
+
+const SIBLINGS: Shape = Shape { sockets: 1, cores: 1, threads: 2 };
+/// By how much a share may differ from the truth.
+const TWO_POINTS: f64 = 0.02;
+
+/// A line of `duty-cycle cases`.
+#[derive(Debug, Deserialize)]
+struct Case {
+    case: String,
+    truth: Vec<f64>,
+    exact: Activity,
+    sampled: Activity,
+}
+
+impl Case {
+    fn is_right(&self, activity: &Activity) -> bool {
+        let shares = &activity.cores[0].busy_siblings;
+        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= TWO_POINTS;
+        // Host CPUs of their own: each sibling does as much as one alone.
+        let used = 0.5 * self.truth[1] + self.truth[2];
+        let capacity = &activity.capacity;
+        let range = capacity.used_low - TWO_POINTS..=capacity.used_high + TWO_POINTS;
+        eprintln!(
+            "{}: {:?} {shares:.3?}, truth {:.3?}; {:.3} in {range:.3?}; {:?}",
+            self.case, activity.co_busy.method, self.truth, used, activity.co_busy
+        );
+        shares.len() == 3 && shares.iter().zip(&self.truth).all(is_near) && range.contains(&used)
+    }
+}
+
+#[test]
+fn co_busy_siblings_are_found_by_switches_and_by_samples() {
+    let Some(host) = Host::or_skip() else { return };
+    if host.cores() < 2 {
+        return corun_testing::skip("guest", "siblings with a core each need two host cores");
+    }
+    let guest = Guest::new(SIBLINGS).pins(&[0, 1]).deadline(Duration::from_secs(180));
+    let scenario = Scenario::new("/bin/duty-cycle cases /results/cases")
+        .file("/bin/duty-cycle", host.duty_cycle());
+    guest.assert_truth(host, &scenario, |outcome, _| {
+        let cases: Vec<Case> = outcome
+            .text("cases")
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a case"))
+            .collect();
+        assert_eq!(cases.len(), 8);
+        Finding::all(cases.iter().map(|case| {
+            assert_eq!(case.sampled.co_busy.method, CoBusyMethod::Sampled);
+            assert_eq!(case.exact.co_busy.method, CoBusyMethod::Exact, "{:?}", case.exact.co_busy);
+            Finding::from(case.is_right(&case.exact) && case.is_right(&case.sampled))
+        }))
+    });
+}
+
+#[test]
+fn siblings_go_offline_and_come_back_while_they_are_watched() {
+    let Some(host) = Host::or_skip() else { return };
+    let guest = Guest::new(SIBLINGS).deadline(Duration::from_secs(120));
+    let scenario = Scenario::new(
+        "lines() { wc -l </results/watched 2>/dev/null || echo 0; }
+         more() { seen=$(lines); until [ $(lines) -ge $((seen + 3)) ]; do usleep 20000; done; }
+         touch /results/watched
+         /bin/duty-cycle watch /results/watched --until /tmp/over &
+         more; corun smt off --yes; more; corun smt on --yes; more
+         touch /tmp/over
+         wait $!",
+    )
+    .file("/bin/duty-cycle", host.duty_cycle());
+    let outcome = guest.boot(host, &scenario).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(outcome.results.exit, 0, "{}", outcome.console);
+    let mut cpus: Vec<Vec<u32>> = Vec::new();
+    for line in outcome.text("watched").lines() {
+        let activity: Activity = serde_json::from_str(line).expect("an activity");
+        for core in &activity.cores {
+            let sum: f64 = core.busy_siblings.iter().sum();
+            assert!((sum - 1.0).abs() < 1e-6, "{core:?}");
+            assert_eq!(core.busy_siblings.len(), core.cpus.len() + 1);
+        }
+        cpus.push(activity.cores.iter().flat_map(|it| &it.cpus).map(|it| it.cpu).collect());
+    }
+    cpus.dedup();
+    assert_eq!(cpus, [vec![0, 1], vec![0], vec![0, 1]], "{}", outcome.console);
+}

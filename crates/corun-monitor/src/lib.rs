@@ -5,11 +5,15 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod capacity;
+mod descendants;
 mod error;
+pub mod screen;
 mod source;
+pub mod synthetic;
 mod system;
 
 pub use capacity::{capacity_use, work_rate};
+pub use descendants::Descendants;
 pub use error::MonitorError;
 pub use source::{Source, Tasks};
 pub use system::{Options, System};

@@ -1,6 +1,7 @@
 //! The descendants of a process, looked at again and again: what each took, and on which CPUs it ran.
 //!
-//! A descendant that has been seen is followed also when its parent ends. What lives shorter than the time between two
+//! A descendant that has been seen is followed also when its parent ends. Processes that are no descendants are read
+//! once, so that a look costs little on a machine with many of them. What lives shorter than the time between two
 //! looks may not be seen; the caller knows the total from the kernel (`getrusage(2)`) and can say how much is missing.
 //! The fields of `/proc/PID/stat` are described in `proc_pid_stat(5)`.
 
@@ -14,6 +15,9 @@ use corun_record::ProcessTimes;
 #[derive(Debug)]
 pub struct Descendants {
     root: u32,
+    adopter: u32,
+    /// Processes that are known to be no descendants.
+    others: HashSet<u32>,
     ticks_per_second: f64,
     /// By the time of their start, in ticks since boot, and their number.
     seen: BTreeMap<(u64, u32), ProcessTimes>,
@@ -21,10 +25,17 @@ pub struct Descendants {
 }
 
 impl Descendants {
-    /// Those of this process, itself included.
-    pub fn of(root: u32) -> Self {
-        let ticks_per_second = rustix::param::clock_ticks_per_second().max(1) as f64;
-        Self { root, ticks_per_second, seen: BTreeMap::new(), looks: 0 }
+    /// Those of this process, itself included, and what the adopter (the caller, if it is the subreaper) is the
+    /// parent of.
+    pub fn of(root: u32, adopter: u32) -> Self {
+        Self {
+            root,
+            adopter,
+            others: HashSet::new(),
+            ticks_per_second: rustix::param::clock_ticks_per_second().max(1) as f64,
+            seen: BTreeMap::new(),
+            looks: 0,
+        }
     }
 
     /// How often they were looked at.
@@ -38,12 +49,16 @@ impl Descendants {
         self.seen.values_mut().for_each(|process| process.is_left = false);
         let uptime = files.read("proc/uptime").ok().and_then(uptime);
         let numbers = files.list("proc").into_iter().filter_map(|it| it.parse::<u32>().ok());
+        let numbers: HashSet<u32> = numbers.collect();
+        self.others.retain(|it| numbers.contains(it));
         let mut all: HashMap<u32, Stat> = HashMap::new();
-        for number in numbers {
+        for &number in numbers.difference(&self.others) {
             let Ok(text) = files.read(&format!("proc/{number}/stat")) else { continue };
             all.extend(Stat::parse(text).map(|stat| (number, stat)));
         }
-        for number in self.chosen(&all) {
+        let chosen = self.chosen(&all);
+        self.others.extend(all.keys().filter(|it| !chosen.contains(it)));
+        for number in chosen {
             let Some(stat) = all.get(&number) else { continue };
             let mut cpus = vec![stat.cpu];
             if stat.threads > 1 {
@@ -70,7 +85,7 @@ impl Descendants {
         for (number, stat) in all {
             children.entry(stat.parent).or_default().push(*number);
         }
-        let mut ahead: Vec<u32> = chosen.iter().copied().collect();
+        let mut ahead: Vec<u32> = chosen.iter().copied().chain([self.adopter]).collect();
         while let Some(parent) = ahead.pop() {
             for &child in children.get(&parent).into_iter().flatten() {
                 if chosen.insert(child) {
@@ -201,7 +216,7 @@ mod tests {
     #[test]
     fn descendants_are_followed_when_their_parent_ends() {
         let ticks = rustix::param::clock_ticks_per_second();
-        let mut seen = Descendants::of(10);
+        let mut seen = Descendants::of(10, 9);
         let files = [
             (10, stat("sh", "S", 1, 0, 0, 0)),
             (11, stat("job", "R", 10, ticks, ticks, 3)),
@@ -213,13 +228,15 @@ mod tests {
         let files = [
             (10, stat("new", "R", 1, ticks, 9 * ticks, 7)),
             (11, stat("job", "R", 1, 2 * ticks, ticks, 1)),
+            // Its parent was never seen, and the adopter has it now.
+            (13, stat("orphan", "R", 9, ticks, 3 * ticks, 5)),
         ];
         let files = files.each_ref().map(|(number, text)| (*number, text.as_str()));
         seen.look(&mut Tree::new("8.0", &files));
         assert_eq!(seen.looks(), 2);
         let found = seen.into_processes();
         let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names, ["sh", "job"]);
+        assert_eq!(names, ["sh", "job", "orphan"]);
         assert_eq!((found[0].real_s, found[0].user_s), (5.0, 0.0));
         assert_eq!((found[1].real_s, found[1].user_s, &found[1].cpus), (7.0, 2.0, &vec![1, 3]));
     }
@@ -227,7 +244,7 @@ mod tests {
     #[test]
     fn one_that_ended_has_its_last_times_and_no_longer_life() {
         let ticks = rustix::param::clock_ticks_per_second();
-        let mut seen = Descendants::of(10);
+        let mut seen = Descendants::of(10, 9);
         let running = stat("job", "R", 1, ticks, 0, 0);
         seen.look(&mut Tree::new("2.0", &[(10, &running)]));
         let ended = stat("job", "Z", 1, 2 * ticks, 0, 0);

@@ -1,12 +1,15 @@
 //! What a command and each of its processes took, as `time` shows it for one of them.
 
-use corun_record::{CommandTimes, ProcessTimes};
+use corun_record::{CommandTimes, ProcessTimes, on_one_line, shortened};
 
 use crate::tables::{Table, list};
 use crate::terminal::{grid, wrap};
 
 /// More processes than that do not help a reader: those with the least time are left out.
 const MOST_ROWS: usize = 100;
+
+/// The most characters of the command itself.
+const MOST_COMMAND: usize = 60;
 
 /// The times for a terminal of this many columns.
 pub fn times_to_terminal(times: &CommandTimes, columns: u16) -> String {
@@ -45,7 +48,7 @@ fn total(times: &CommandTimes) -> Vec<String> {
     cpus.dedup();
     vec![
         "all".to_owned(),
-        corun_record::excerpt(&times.command.join(" ")),
+        shortened(&on_one_line(&times.command.join(" ")), MOST_COMMAND).into_owned(),
         seconds(times.real_s),
         seconds(user),
         seconds(system),

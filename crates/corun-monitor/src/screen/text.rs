@@ -23,7 +23,8 @@ pub fn text(view: &View, columns: u16) -> String {
         draw(area, &mut buffer);
         buffer
     };
-    let head = part(super::draw::HEAD_LINES, &|area, buffer| {
+    let has_reason = activity.co_busy.not_exact_because.is_some();
+    let head = part(super::draw::HEAD_LINES - u16::from(!has_reason), &|area, buffer| {
         draw_head(view, activity, Colours::Off, area, buffer);
     });
     append(&mut text, &head);
@@ -41,7 +42,7 @@ pub fn text(view: &View, columns: u16) -> String {
     }
     append(
         &mut text,
-        &part(1, &|area, buffer| draw_header(view.selection.order, Colours::Off, area, buffer)),
+        &part(1, &|area, buffer| draw_header(&view.selection, Colours::Off, area, buffer)),
     );
     for first in (0..view.rows.len()).step_by(usize::from(AT_ONCE)) {
         let lines = AT_ONCE.min(u16::try_from(view.rows.len() - first).unwrap_or(AT_ONCE));

@@ -5,7 +5,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::{Colours, Pen, bold};
+use super::{Colours, Pen, bold, points};
 use crate::screen::view::CoreDetail;
 
 /// How the cores of a machine are shown in an area.
@@ -204,10 +204,10 @@ fn row(pen: &mut Pen<'_>, core: &CoreActivity, digits: u16, bar: u16, colours: C
                 ],
             ),
         };
-        pen.put_right(Style::new(), &format!("{:.0}", busy * 100.0), 4);
+        pen.put_right(Style::new(), &points(busy), 4);
     }
     pen.skip(1).bar(MIX, &mix(core, colours));
-    pen.put_right(colours.co_busy(), &format!("{:.0}", core.co_busy() * 100.0), 4).skip(3);
+    pen.put_right(colours.co_busy(), &points(core.co_busy()), 4).skip(3);
 }
 
 /// ` 12 ▇▂  30`.
@@ -216,7 +216,7 @@ fn tile(pen: &mut Pen<'_>, core: &CoreActivity, digits: u16, colours: Colours) {
     for cpu in &core.cpus {
         pen.put(busy_style(core, colours), eighths(cpu));
     }
-    pen.put_right(colours.co_busy(), &format!("{:.0}", core.co_busy() * 100.0), 4).skip(2);
+    pen.put_right(colours.co_busy(), &points(core.co_busy()), 4).skip(2);
 }
 
 fn spot(pen: &mut Pen<'_>, core: &CoreActivity, colours: Colours) {
@@ -238,9 +238,9 @@ fn package(pen: &mut Pen<'_>, cores: &[CoreActivity], colours: Colours) {
     let mean = |of: fn(&CoreActivity) -> f64| cores.iter().map(of).sum::<f64>() / count;
     let shares =
         [mean(CoreActivity::co_busy), mean(CoreActivity::one_busy), mean(CoreActivity::idle)];
-    let [co, one, idle] = shares.map(|share| share * 100.0);
+    let [co, one, idle] = shares.map(points);
     pen.put(bold(), &name).skip(2).bar(MIX, &ends(shares, colours));
-    pen.put(Style::new(), &format!("  co-busy {co:.0} %, one busy {one:.0} %, idle {idle:.0} %"));
+    pen.put(Style::new(), &format!("  co-busy {co} %, one busy {one} %, idle {idle} %"));
 }
 
 /// The times of a core, those with most siblings busy first.

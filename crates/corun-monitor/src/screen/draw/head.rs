@@ -7,15 +7,19 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::{Colours, Pen, bold};
+use super::{Colours, Pen, bold, points};
 use crate::screen::view::View;
 
+/// Its lines where there is much room, with why nothing more exact is known.
+pub(in crate::screen) const MOST_LINES: u16 = 7;
 /// Its lines where there is room.
-pub(in crate::screen) const LINES: u16 = 6;
+pub(super) const LINES: u16 = 6;
 /// Its lines where there is little: those that come first.
 pub(super) const FEWEST_LINES: u16 = 3;
+/// The columns of the words before the lines.
+const LABEL: u16 = 11;
 /// The columns before the bars, which stand below each other.
-const LABELS: u16 = 48;
+const BARS_AT: u16 = 48;
 /// From this width on there are bars.
 const BARS_FROM: u16 = 60;
 
@@ -48,35 +52,39 @@ pub(in crate::screen) fn draw(
     }
 
     let capacity = &activity.capacity;
+    let has_bars = area.width >= BARS_FROM;
+    let label = if has_bars { LABEL } else { 9 };
     let mut pen = Pen::new(buffer, area, 1);
     let rest = (1.0, "\u{b7}", colours.dim());
     let text = format!("{} % busy", points(capacity.reported));
-    pen.put(bold(), "reported   ").put_left(Style::new(), &text, LABELS - 11);
-    if area.width >= BARS_FROM {
+    pen.put_left(bold(), "reported", label).put_left(Style::new(), &text, BARS_AT - LABEL);
+    if has_bars {
         let width = pen.left();
         pen.bar(width, &[(capacity.reported, "\u{2588}", colours.one_busy()), rest]);
     }
     let mut pen = Pen::new(buffer, area, 2);
-    pen.put(bold(), "capacity   ").put_left(bold(), &range(capacity), LABELS - 11);
-    if area.width >= BARS_FROM {
+    pen.put_left(bold(), "capacity", label).put_left(bold(), &range(capacity), BARS_AT - LABEL);
+    if has_bars {
         let low = (capacity.used_low, "\u{2588}", colours.co_busy());
         let high = (capacity.used_high, "\u{2592}", colours.co_busy());
         let width = pen.left();
         pen.bar(width, &[low, high, rest]);
     }
-    let mut pen = Pen::new(buffer, area, 3);
-    pen.put(bold(), "siblings   ").put(Style::new(), &siblings(activity));
-    Pen::new(buffer, area, 4).skip(11).put(colours.dim(), &evidence(&activity.co_busy));
-    Pen::new(buffer, area, 5).skip(11).put(colours.dim(), &yields(capacity));
+    Pen::new(buffer, area, 3)
+        .put_left(bold(), "siblings", LABEL)
+        .put(Style::new(), &siblings(activity));
+    let mut remark = |line: u16, text: &str| {
+        Pen::new(buffer, area, line).skip(LABEL).put(colours.dim(), text);
+    };
+    remark(4, &evidence(&activity.co_busy));
+    remark(5, &yields(capacity));
+    if let Some(why) = &activity.co_busy.not_exact_because {
+        remark(6, &format!("not exact: {}", corun_record::on_one_line(why)));
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A share in whole points of percent.
-fn points(share: f64) -> String {
-    format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
 }
 
 /// `used 42 to 63 %, left 37 to 58 %`.
@@ -112,24 +120,20 @@ fn evidence(co_busy: &CoBusyEvidence) -> String {
         CoBusyMethod::Sampled => "sampled",
         CoBusyMethod::Exact => "exact, every switch seen",
     };
-    let mut text = format!(
+    format!(
         "{method}; error of a core up to {:.1} points; costs {:.1} % of a CPU",
         co_busy.error * 100.0,
         co_busy.cost * 100.0
-    );
-    if let Some(why) = &co_busy.not_exact_because {
-        text += &format!("; not exact: {}", corun_record::on_one_line(why));
-    }
-    text
+    )
 }
 
 fn yields(capacity: &CapacityUse) -> String {
     let yields = capacity.yields;
     let source = match yields.source {
-        YieldSource::Any => "all that are possible; corun capacity narrows this",
+        YieldSource::Any => "any possible (corun capacity narrows it)",
         YieldSource::Given => "as given",
         YieldSource::Measured => "measured on this machine",
         YieldSource::Predicted => "predicted for this core",
     };
-    format!("for SMT yields of {:.2} to {:.2}: {source}", yields.low, yields.high)
+    format!("for SMT yields of {:.2} to {:.2}, {source}", yields.low, yields.high)
 }

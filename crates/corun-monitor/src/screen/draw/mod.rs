@@ -19,7 +19,7 @@ use super::view::View;
 use pen::Pen;
 
 pub(super) use cores::{Plan, draw as draw_cores};
-pub(super) use head::{LINES as HEAD_LINES, draw as draw_head};
+pub(super) use head::{MOST_LINES as HEAD_LINES, draw as draw_head};
 pub(super) use help::lines as help_lines;
 pub(super) use pairs::draw as draw_pairs;
 pub(super) use tasks::{draw_header, draw_rows};
@@ -59,8 +59,17 @@ fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
+/// A share of a whole in whole points of percent.
+fn points(share: f64) -> String {
+    // A sum of nothing is -0.
+    format!("{:.0}", (share * 100.0).clamp(0.0, 100.0) + 0.0)
+}
+
 /// From this height on, parts have titles.
 const TITLES_FROM: u16 = 20;
+
+/// From this height on, it is said why nothing more exact is known.
+const REASONS_FROM: u16 = 30;
 
 /// Draws the view into an area of a buffer.
 pub fn draw(view: &View, colours: Colours, area: Rect, buffer: &mut Buffer) {
@@ -85,7 +94,7 @@ pub fn draw(view: &View, colours: Colours, area: Rect, buffer: &mut Buffer) {
     draw_head(view, activity, colours, parts.head, buffer);
     draw_cores(&parts.plan, activity, view.core_scroll, colours, parts.cores, buffer);
     draw_pairs(&view.pairs, colours, parts.pairs, buffer);
-    draw_header(view.selection.order, colours, parts.tasks, buffer);
+    draw_header(&view.selection, colours, parts.tasks, buffer);
     let below =
         Rect { y: parts.tasks.y + 1, height: parts.tasks.height.saturating_sub(1), ..parts.tasks };
     draw_rows(view, activity, view.task_scroll, colours, below, buffer);
@@ -104,7 +113,13 @@ impl Parts {
     fn of(view: &View, activity: &Activity, area: Rect) -> Self {
         let has_titles = area.height >= TITLES_FROM;
         let mut rest = area;
-        let head = take(&mut rest, if has_titles { head::LINES } else { head::FEWEST_LINES });
+        let has_reason = activity.co_busy.not_exact_because.is_some();
+        let lines = match area.height {
+            height if height < TITLES_FROM => head::FEWEST_LINES,
+            height if height < REASONS_FROM || !has_reason => head::LINES,
+            _ => head::MOST_LINES,
+        };
+        let head = take(&mut rest, lines);
         let title = u16::from(has_titles);
         let plan = Plan::new(
             activity,

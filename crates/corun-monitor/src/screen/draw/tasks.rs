@@ -7,8 +7,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::{Colours, Pen, bold};
-use crate::screen::order::{Order, SortBy};
-use crate::screen::rows::{Row, RowKind};
+use crate::screen::order::SortBy;
+use crate::screen::rows::{Grouping, Row, RowKind, Selection};
 use crate::screen::view::View;
 
 /// A column of the table.
@@ -70,29 +70,45 @@ const COLUMNS: &[Column] = &[
         RowKind::Thread => task.cpus.iter().copied().collect::<CpuSet>().to_string(),
         RowKind::Process | RowKind::Group(_) => String::new(),
     }),
-    text("NAME", 20, 0, Some(SortBy::Name), name),
-    text("WITH", 28, 75, None, |row, task| match row.kind {
-        RowKind::Thread => with(task, 1),
-        RowKind::Process | RowKind::Group(_) => String::new(),
+    text("NAME", NAME, 0, Some(SortBy::Name), name),
+    text("WITH", WITH, 75, None, |row, task| match row.kind {
+        RowKind::Group(_) => String::new(),
+        RowKind::Process if row.threads > 1 => String::new(),
+        RowKind::Thread | RowKind::Process => with(task),
     }),
     text("CONTROL GROUP", u16::MAX, 140, None, |_, task| {
         task.cgroup.as_deref().map_or(UNKNOWN.to_owned(), on_one_line)
     }),
 ];
 
-fn columns(width: u16) -> impl Iterator<Item = &'static Column> {
-    COLUMNS.iter().filter(move |column| width >= column.from)
+/// The width of names, and of those in a tree.
+const NAME: u16 = 20;
+const NAME_IN_TREE: u16 = 38;
+/// The width of the threads beside a task.
+const WITH: u16 = 44;
+
+/// The columns of a table of this width, with the width of each.
+fn columns(width: u16, selection: &Selection) -> impl Iterator<Item = (&'static Column, u16)> {
+    let is_tree = selection.grouping != Grouping::Flat;
+    let more = if is_tree { NAME_IN_TREE - NAME } else { 0 };
+    COLUMNS.iter().filter_map(move |column| {
+        // Names in a tree take the room that others leave.
+        let from = if column.from > 70 { column.from + more } else { column.from };
+        let added = if column.sorts == Some(SortBy::Name) { more } else { 0 };
+        (width >= from).then_some((column, column.width.saturating_add(added)))
+    })
 }
 
 /// Draws the titles of the columns.
 pub(in crate::screen) fn draw_header(
-    order: Order,
+    selection: &Selection,
     colours: Colours,
     area: Rect,
     buffer: &mut Buffer,
 ) {
+    let order = selection.order;
     let mut pen = Pen::new(buffer, area, 0);
-    for column in columns(area.width) {
+    for (column, width) in columns(area.width, selection) {
         let is_sorted = column.sorts == Some(order.by);
         let style =
             if is_sorted { bold().add_modifier(Modifier::UNDERLINED) } else { colours.dim() };
@@ -105,9 +121,9 @@ pub(in crate::screen) fn draw_header(
         if column.is_text {
             pen.put(Style::new(), " ").put_left(style, column.title, column.title.len() as u16);
             pen.put(bold(), arrow);
-            pen.skip(column.width.saturating_sub(column.title.len() as u16 + 2));
+            pen.skip(width.saturating_sub(column.title.len() as u16 + 2));
         } else {
-            pen.put_right(style, column.title, column.width - 1).put(bold(), arrow);
+            pen.put_right(style, column.title, width - 1).put(bold(), arrow);
         }
     }
 }
@@ -124,7 +140,7 @@ pub(in crate::screen) fn draw_rows(
     for (line, row) in (0..area.height).zip(view.rows.iter().skip(first)) {
         let Some(task) = activity.tasks.get(row.task) else { continue };
         let mut pen = Pen::new(buffer, area, line);
-        for column in columns(area.width) {
+        for (column, width) in columns(area.width, &view.selection) {
             let text = (column.content)(row, task);
             let style = match (&row.kind, column.sorts) {
                 (RowKind::Group(_), _) => bold(),
@@ -132,9 +148,9 @@ pub(in crate::screen) fn draw_rows(
                 _ => Style::new(),
             };
             if column.is_text {
-                pen.put(Style::new(), " ").put_left(style, &text, column.width.saturating_sub(1));
+                pen.put(Style::new(), " ").put_left(style, &text, width.saturating_sub(1));
             } else {
-                pen.put_right(style, &text, column.width - 1).skip(1);
+                pen.put_right(style, &text, width - 1).skip(1);
             }
         }
     }
@@ -154,11 +170,11 @@ fn name(row: &Row, task: &TaskActivity) -> String {
     }
 }
 
-/// The threads beside a task for most of the time.
-fn with(task: &TaskActivity, most: usize) -> String {
+/// The threads beside a task for most of the time: the share of the interval, name and number of each.
+fn with(task: &TaskActivity) -> String {
     let shown =
-        task.beside.iter().take(most).map(|it| {
-            format!("{} {} {:.0}%", on_one_line(&it.name), it.thread, it.together * 100.0)
+        task.beside.iter().take(2).map(|it| {
+            format!("{:.0}% {} {}", it.together * 100.0, on_one_line(&it.name), it.thread)
         });
     shown.collect::<Vec<_>>().join(", ")
 }

@@ -77,7 +77,7 @@ impl Watch {
         let mut files = RootFiles::open(Path::new("/")).ok()?;
         let (tell_to_end, end) = mpsc::channel();
         let thread = thread::Builder::new().name("descendants".to_owned()).spawn(move || {
-            let mut descendants = Descendants::of(root);
+            let mut descendants = Descendants::of(root, std::process::id());
             loop {
                 let begun = Instant::now();
                 descendants.look(&mut files);
@@ -100,7 +100,7 @@ impl Watch {
     fn end(self) -> Descendants {
         let Self { tell_to_end, thread } = self;
         drop(tell_to_end);
-        thread.join().unwrap_or_else(|_| Descendants::of(0))
+        thread.join().unwrap_or_else(|_| Descendants::of(0, 0))
     }
 }
 

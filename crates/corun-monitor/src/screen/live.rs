@@ -226,7 +226,9 @@ impl Screen {
     fn enter(&mut self, view: &View) -> io::Result<()> {
         terminal::enable_raw_mode()?;
         execute!(output(), terminal::EnterAlternateScreen, cursor::Hide)?;
-        self.terminal.clear()?;
+        // Clears it, too, without a question to the terminal that not all of them answer (as Terminal::clear has).
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())?;
         if view.has_mouse() { self.hear_mouse(true) } else { Ok(()) }
     }
 

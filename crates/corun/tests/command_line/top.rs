@@ -86,8 +86,9 @@ fn a_command_ends_with_its_status_and_its_times() {
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(7), ""));
     let times = fitting::<CommandTimes>(&scratch.read("times.json")).body;
     assert_eq!(times.exit_status, Some(7));
-    let shells: Vec<_> = times.processes.iter().filter(|it| it.name == "sh").collect();
-    assert_eq!(shells.len(), 3, "{times:?}");
+    // A shell that has not become `touch` yet may be seen, too.
+    let shells = times.processes.iter().filter(|it| it.name == "sh").count();
+    assert!(shells >= 3, "{times:?}");
     assert!(times.user_s + times.system_s > 0.0 && times.real_s >= 0.3, "{times:?}");
     for process in &times.processes {
         assert!(!process.is_left && !process.cpus.is_empty(), "{process:?}");

@@ -23,8 +23,8 @@ use crate::terminal;
 
 /// From one look at the processes to the next, while a look takes little.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// The longest.
-const LONGEST: Duration = Duration::from_secs(1);
+/// The longest, also where a look was kept waiting for a CPU.
+const LONGEST: Duration = Duration::from_millis(100);
 /// A look may take this part of the time, so that it disturbs the command little.
 const PART: u32 = 50;
 

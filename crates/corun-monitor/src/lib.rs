@@ -7,13 +7,17 @@
 mod capacity;
 mod clock;
 mod co_busy;
+mod descendants;
 mod error;
 mod recording;
+pub mod screen;
 mod source;
+pub mod synthetic;
 mod system;
 mod tasks;
 
 pub use capacity::{capacity_use, work_rate};
+pub use descendants::Descendants;
 pub use error::MonitorError;
 pub use recording::{Recorder, Replay};
 pub use source::{Source, Tasks};

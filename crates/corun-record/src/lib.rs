@@ -12,6 +12,7 @@ mod beside;
 mod blocks;
 mod by_number;
 mod calibration;
+mod command_times;
 mod issue;
 mod json;
 mod kept_runs;
@@ -64,6 +65,7 @@ pub use calibration::{
     CoreCalibration, DisturbedSamples, FormCalibration, MeasuredSpread, TimedBlock,
     TimingAgreement, UntimedBlock,
 };
+pub use command_times::{CommandTimes, ProcessTimes};
 pub use issue::IssueCycles;
 pub use json::{Document, ReadError, json_text};
 pub use kept_runs::{KeptRun, KeptRunList};

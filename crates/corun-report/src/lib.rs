@@ -26,6 +26,7 @@ mod study;
 mod tables;
 mod terminal;
 mod threads;
+mod times;
 mod top_down;
 mod trace;
 
@@ -107,4 +108,5 @@ pub mod parts {
 pub use threads::{
     threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_svg, threads_to_terminal,
 };
+pub use times::times_to_terminal;
 pub use trace::trace_to_terminal;

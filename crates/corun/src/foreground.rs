@@ -147,6 +147,11 @@ impl Foreground {
 }
 
 impl Ended {
+    /// The command's exit status; `None` if a signal ended it.
+    pub(crate) fn status(&self) -> Option<i32> {
+        self.0.code()
+    }
+
     /// The command's exit status; 128 and the signal's number if a signal ended it, as shells say.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let status = self.0.code().unwrap_or_else(|| 128 + self.0.signal().unwrap_or(0));

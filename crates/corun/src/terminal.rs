@@ -43,6 +43,14 @@ pub(crate) fn show(text: &str) -> Result<(), ExportError> {
     write(&on_lines(text))
 }
 
+/// As [`show`], for text without end: whether there still is a reader.
+///
+/// # Errors
+/// As [`show`].
+pub(crate) fn show_to_reader(text: &str) -> Result<bool, ExportError> {
+    write_to_reader(&on_lines(text))
+}
+
 /// As [`show`] of a text for a program, in which nothing is foreign.
 ///
 /// # Errors
@@ -81,14 +89,18 @@ fn with_colours(text: &str) -> String {
     plain
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the writer")]
 fn write(text: &str) -> Result<(), ExportError> {
+    write_to_reader(text).map(drop)
+}
+
+/// Writes a text; false if its reader has gone away.
+#[expect(clippy::disallowed_methods, reason = "this is the writer")]
+fn write_to_reader(text: &str) -> Result<bool, ExportError> {
     let mut output = std::io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(ExportError { path: "standard output".into(), error })
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(ExportError { path: "standard output".into(), error }),
     }
 }
 

@@ -24,6 +24,7 @@ mod smt;
 mod smt_watchdog;
 mod study;
 mod threads;
+mod top;
 mod topo;
 mod trace;
 mod traced;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Predict(Box<predict::Arguments>),
     /// List, show, tag, export and import the runs that are kept
     Runs(runs::Arguments),
+    /// Watch which siblings are busy together, and how much capacity is left; or time a command and its processes
+    Top(Box<top::Arguments>),
     /// Simulate loads under scheduling policies on a machine with SMT
     Schedule(Box<schedule::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
@@ -124,6 +127,7 @@ impl Command {
             Self::Predict(arguments) => predict::run(&arguments),
             Self::Runs(arguments) => runs::run(&arguments),
             Self::Schedule(arguments) => schedule::run(&arguments),
+            Self::Top(arguments) => top::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),
             Self::Calibrate(arguments) => calibrate::run(&arguments),

@@ -247,6 +247,22 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("schedule list", &[example("For a program", "corun schedule list --json -")]),
     (
+        "top",
+        &[
+            example("How much of this machine is left, and who shares cores", "corun top"),
+            example(
+                "With the SMT yields of the programs that run here",
+                "corun top --yield 1.1..1.35",
+            ),
+            example(
+                "Each of several jobs, with the CPUs that it visited",
+                "corun top -- sh -c './job a & ./job b & wait'",
+            ),
+            example("One interval of 5 s, for a program", "corun top --interval 5s --once --json"),
+            example("For a log, a minute apart", "corun top --batch --interval 1m > top.log"),
+        ],
+    ),
+    (
         "topo",
         &[
             example("This machine", "corun topo"),

@@ -37,7 +37,7 @@ pub(crate) fn examples_of(path: &str) -> &'static [Example] {
 pub(crate) fn exit_codes(path: &str) -> Vec<(String, &'static str)> {
     let mut codes: Vec<(String, &'static str)> =
         Exit::ALL.into_iter().map(|exit| ((exit as u8).to_string(), exit.meaning())).collect();
-    if path == "smt run" {
+    if matches!(path, "smt run" | "top") {
         codes.push(("other".to_owned(), "The exit status of the command."));
     }
     if path == "compare" {

@@ -37,6 +37,7 @@ mod study;
 mod surroundings;
 mod thread_sweep;
 mod threads;
+mod top;
 mod topo;
 mod trace;
 mod version;

@@ -7,11 +7,11 @@ use corun_machine::probe::Topology;
 use corun_machine::sharing::CpuSharing;
 use corun_machine::switch::SmtStatus;
 use corun_record::{
-    Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document,
-    FormCalibration, KeptRunList, ModelChecks, ModelDescription, ModelDifferences, ModelList,
-    Placements, Prediction, PredictionTable, ReadError, Record, Run, RunComparison, Schedule,
-    SchedulingList, Simulation, StudyDescription, StudyList, StudyResult, ThreadSweep, TraceInfo,
-    Trend, WorkloadDescription, WorkloadList, YieldRecord,
+    Activity, Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CommandTimes,
+    CoreCalibration, Document, FormCalibration, KeptRunList, ModelChecks, ModelDescription,
+    ModelDifferences, ModelList, Placements, Prediction, PredictionTable, ReadError, Record, Run,
+    RunComparison, Schedule, SchedulingList, Simulation, StudyDescription, StudyList, StudyResult,
+    ThreadSweep, TraceInfo, Trend, WorkloadDescription, WorkloadList, YieldRecord,
 };
 use serde_json::Value;
 
@@ -53,6 +53,8 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<RunComparison>(),
         schema_of::<Trend>(),
         schema_of::<KeptRunList>(),
+        schema_of::<Activity>(),
+        schema_of::<CommandTimes>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

@@ -1,0 +1,197 @@
+//! `corun top`: what siblings do now, on a screen, as text or as JSON; or what a command and its processes took.
+
+mod command;
+mod yields;
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use corun_machine::Machine;
+use corun_monitor::screen::{Colours, Grouping, Input, Order, Selection, SortBy, View, live, text};
+use corun_monitor::{MonitorError, Options, Source, System, Tasks};
+use corun_record::{Exit, Record, YieldRange};
+
+use crate::answer::{Answer, summary_of};
+use crate::problem::{Problem, code};
+use crate::{terminal, values};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The time from one reading to the next
+    #[arg(long, short, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
+    interval: Duration,
+    /// Print plain text each interval instead of drawing a screen, as where standard output is no terminal
+    #[arg(long, short)]
+    batch: bool,
+    /// Print so many intervals and end
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Print one interval and end
+    #[arg(long, conflicts_with = "count")]
+    once: bool,
+    /// Write the interval of --once, or the times of COMMAND, as JSON to FILE (`-`, the default, is standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+    /// The SMT yields that are possible here, for a narrower range of capacity [default: measured by corun capacity,
+    /// else 1 to the SMT width]
+    #[arg(long = "yield", value_name = "LO..HI", value_parser = yields::parse)]
+    yields: Option<YieldRange>,
+    /// Sample which siblings are busy together, even where every switch of a task could be seen
+    #[arg(long)]
+    no_exact: bool,
+    /// Read the machine whose captured /sys and /proc lie below DIR
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// What the tasks are sorted by
+    #[arg(long, value_name = "COLUMN", value_enum, default_value = "used")]
+    sort: Sort,
+    /// Show only tasks whose name or control group contains TEXT, or whose number it is
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// Show tasks as a tree
+    #[arg(long, value_name = "BY", value_enum)]
+    tree: Option<Tree>,
+    /// Show processes, not their threads
+    #[arg(long)]
+    processes: bool,
+    /// Run COMMAND, and print at its end what it and each of its processes took, and on which CPUs
+    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(conflicts_with_all = ["batch", "count", "once", "yields", "no_exact", "root"])]
+    #[arg(conflicts_with_all = ["sort", "filter", "tree", "processes", "interval"])]
+    command: Vec<OsString>,
+}
+
+/// A column to sort by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Processor time
+    Used,
+    /// Number of the thread or process
+    Number,
+    /// Last logical CPU
+    Cpu,
+    /// Changes of the logical CPU
+    Migrations,
+    /// Processor time beside a busy sibling
+    Beside,
+    /// Name
+    Name,
+}
+
+/// What a tree is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Tree {
+    /// Processes below those that started them
+    Process,
+    /// Processes below their control groups
+    Cgroup,
+}
+
+/// The shortest interval: reading a large machine takes some milliseconds.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if !arguments.command.is_empty() {
+        return command::run(&arguments.command, arguments.json.as_deref());
+    }
+    if arguments.interval < SHORTEST {
+        return Err(Problem::usage(
+            format!(
+                "expected an interval of {SHORTEST:?} at least, found {:?}",
+                arguments.interval
+            ),
+            "Give a longer one with --interval, such as 500ms.",
+        ));
+    }
+    if arguments.json.is_some() && !arguments.once {
+        return Err(Problem::usage(
+            "expected --once or a command with --json, found neither",
+            "Add --once: the document of one interval is written.",
+        ));
+    }
+    if arguments.once {
+        return arguments.once();
+    }
+    let is_batch = arguments.batch || arguments.count.is_some();
+    let source = arguments.source()?;
+    if is_batch || !is_terminal() {
+        return arguments.print(source, arguments.count.unwrap_or(u64::MAX));
+    }
+    let colours = if terminal::has_colour() { Colours::On } else { Colours::Off };
+    live(source, arguments.interval, arguments.view(), colours)?;
+    Ok(code(Exit::Done))
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
+fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+impl Arguments {
+    fn source(&self) -> Result<System, Problem> {
+        Ok(System::open(Options {
+            root: self.root.clone(),
+            tasks: if self.processes { Tasks::Processes } else { Tasks::Threads },
+            exact: !self.no_exact,
+            yields: self.yields.or_else(|| yields::measured(&self.root)),
+        })?)
+    }
+
+    fn view(&self) -> View {
+        let by = match self.sort {
+            Sort::Used => SortBy::Used,
+            Sort::Number => SortBy::Number,
+            Sort::Cpu => SortBy::Cpu,
+            Sort::Migrations => SortBy::Migrations,
+            Sort::Beside => SortBy::Beside,
+            Sort::Name => SortBy::Name,
+        };
+        View::new(Selection {
+            threads: !self.processes,
+            grouping: match self.tree {
+                None => Grouping::Flat,
+                Some(Tree::Process) => Grouping::Processes,
+                Some(Tree::Cgroup) => Grouping::ControlGroups,
+            },
+            filter: self.filter.clone(),
+            order: Order { by, reversed: false },
+        })
+    }
+
+    /// One interval, as text or as a document.
+    fn once(&self) -> Result<ExitCode, Problem> {
+        let answer = Answer::open(self.json.as_deref())?;
+        let machine = Machine::read(&self.root)?;
+        let activity = self.source()?.next(self.interval)?;
+        let record =
+            Record { machine: Some(summary_of(&machine, &self.root)), ..answer.record(activity) };
+        answer.write(&record, |record, columns| {
+            let mut view = self.view();
+            view.handle(Input::Activity(Box::new(record.body.clone())));
+            text(&view, columns)
+        })?;
+        Ok(code(Exit::Done))
+    }
+
+    /// So many intervals as text, or as many as there are, while somebody reads them.
+    fn print(&self, mut source: impl Source, count: u64) -> Result<ExitCode, Problem> {
+        let mut view = self.view();
+        for number in 0..count {
+            let activity = match source.next(self.interval) {
+                Err(MonitorError::Ended) if number > 0 => break,
+                activity => activity?,
+            };
+            view.handle(Input::Activity(Box::new(activity)));
+            let between = if number == 0 { "" } else { "\n" };
+            let lines = text(&view, terminal::width());
+            if !terminal::show_to_reader(&format!("{between}{lines}"))? {
+                break;
+            }
+        }
+        Ok(code(Exit::Done))
+    }
+}

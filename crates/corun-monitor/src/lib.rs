@@ -6,6 +6,7 @@
 
 mod capacity;
 mod error;
+pub mod exporter;
 mod source;
 mod system;
 

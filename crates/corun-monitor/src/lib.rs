@@ -9,6 +9,7 @@ mod clock;
 mod co_busy;
 mod descendants;
 mod error;
+pub mod exporter;
 mod recording;
 pub mod screen;
 mod source;

@@ -7,6 +7,7 @@ mod calibrate;
 mod compare;
 mod completions;
 mod doctor;
+mod exporter;
 mod kernel_worker;
 mod man;
 mod measure;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Audit(audit::Arguments),
     /// Check this machine for what distorts measurements, with evidence and advice
     Doctor(doctor::Arguments),
+    /// Serve how much of the machine is used as metrics for Prometheus
+    Exporter(exporter::Arguments),
     /// Show and switch SMT, and restore it
     Smt(smt::Arguments),
     /// Print completions for a shell
@@ -134,6 +137,7 @@ impl Command {
             Self::Audit(arguments) => audit::run(&arguments),
             Self::AuditLoad => Ok(audit_load::run()),
             Self::Doctor(arguments) => doctor::run(&arguments),
+            Self::Exporter(arguments) => exporter::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),

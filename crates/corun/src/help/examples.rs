@@ -308,6 +308,21 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             example("Watching for ten seconds, for a program", "corun doctor --watch 10s --json -"),
         ],
     ),
+    (
+        "exporter",
+        &[
+            example("For a Prometheus on this host", "corun exporter --listen 127.0.0.1:9745"),
+            example(
+                "For node_exporter, every 15 s",
+                "corun exporter --textfile /run/metrics/corun.prom --interval 15s",
+            ),
+            example("What the metrics look like", "corun exporter --textfile - --once"),
+            example(
+                "With the yield that `corun measure` found for this load",
+                "corun exporter --listen 127.0.0.1:9745 --yield 1.15..1.3",
+            ),
+        ],
+    ),
     ("smt", &[example("Whether SMT is on, and who switched it", "corun smt status")]),
     ("smt status", &[example("For a program", "corun smt status --json -")]),
     ("smt off", &[example("Without siblings until `corun smt restore`", "corun smt off")]),

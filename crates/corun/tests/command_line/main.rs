@@ -11,6 +11,7 @@ mod counted_runs;
 mod disturbed;
 mod doctor;
 mod documents;
+mod exporter;
 mod exports;
 mod failing_commands;
 mod first_steps;

@@ -12,6 +12,7 @@ mod beside;
 mod blocks;
 mod by_number;
 mod calibration;
+mod capacity;
 mod issue;
 mod json;
 mod kept_runs;
@@ -63,6 +64,10 @@ pub use calibration::{
     BaseForm, BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,
     CoreCalibration, DisturbedSamples, FormCalibration, MeasuredSpread, TimedBlock,
     TimingAgreement, UntimedBlock,
+};
+pub use capacity::{
+    CapacityAnswer, CapacityCurve, CapacityDesign, CapacityLevel, CapacityPoint, Filling,
+    FillingCurve,
 };
 pub use issue::IssueCycles;
 pub use json::{Document, ReadError, json_text};

@@ -9,7 +9,11 @@ mod error;
 mod source;
 mod system;
 
-pub use capacity::{capacity_use, work_rate};
+pub use capacity::{
+    AtHalf, CapacityMeasurement, CapacityRequest, Curve, CurveDesign, PredictedMachine,
+    UsedCapacity, capacity_use, capacity_use_by_curve, curve_of, predicted_curve, work_bounds,
+    work_rate, yields_of,
+};
 pub use error::MonitorError;
 pub use source::{Source, Tasks};
 pub use system::{Options, System};

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
+use corun_record::{Arm, Caveat, Evidence, Metric, Mode, Observation, Pinning, Sample};
 
+use crate::analysis::cpu_use;
 use crate::comparison::{Comparison, comparisons};
 use crate::foreign_load::{ForeignLoadByArm, is_long};
 use crate::series::Series;
@@ -25,7 +26,7 @@ const SHORT_MAKESPAN_S: f64 = 0.005;
 const OUTLIER_SHARE: f64 = 0.05;
 
 /// Everything that limits trust in these samples.
-pub(crate) fn of(
+pub fn of(
     arms: &[Arm],
     samples: &[Sample],
     observations: &[Observation],
@@ -61,6 +62,11 @@ pub(crate) fn of(
     caveats.extend(short_runs(&by_arm));
     caveats.extend(unusual_samples(arms, samples));
     caveats
+}
+
+/// That the program waits for a part of its time, in which placements change nothing.
+pub fn waiting(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<Caveat> {
+    cpu_use::share(arms, samples, mode).and_then(cpu_use::caveat)
 }
 
 /// The samples of each arm, its twin's included, in table order.

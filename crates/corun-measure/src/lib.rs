@@ -6,7 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod analysis;
-mod caveats;
+pub mod caveats;
 pub mod comparison;
 pub mod cores;
 mod evidence;
@@ -18,6 +18,7 @@ mod initial_state;
 pub mod layout;
 mod measurement;
 mod pace;
+mod prepared;
 mod request;
 mod resume;
 mod sentences;
@@ -29,6 +30,7 @@ pub mod sweep;
 
 pub use initial_state::InitialState;
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, host, machine_summary};
+pub use prepared::PreparedWork;
 pub use request::{CommandRequest, Request, RequestError, ServiceRequest, WorkRequest};
 pub use resume::{Differs, Earlier};
 pub use standalone::{StandaloneRequest, StandaloneWorkload, WorkSize};

@@ -126,6 +126,9 @@ pub enum RequestError {
         /// How many were asked for.
         found: u32,
     },
+    /// A workload that is a program of its own cannot be mixed with others.
+    #[error("expected built-in workloads that run inside corun in a mix, found `{}`, a program of its own", corun_record::shown(.0))]
+    NotMixed(String),
     /// A share for each worker needs workers.
     #[error("expected {{workers}} in the command with --work per-worker, found none")]
     NoWorkersNamed,
@@ -165,6 +168,10 @@ impl Actionable for RequestError {
             Self::TogetherOnly { .. } => "Leave --copies and --steady out.".to_owned(),
             Self::OneWorkerOnly { .. } => {
                 "Leave --workers out; corun simulate --placement runs copies of a trace.".to_owned()
+            }
+            Self::NotMixed(_) => {
+                "Name others; `corun bench list` has them. A program alone: --workload NAME."
+                    .to_owned()
             }
             Self::NoWorkersNamed => {
                 "Write {workers} where the command takes its number of threads.".to_owned()
@@ -335,6 +342,7 @@ impl Request {
                     workload: descriptor.name.to_owned(),
                     parameters: values,
                     operations: 1,
+                    others: Default::default(),
                 });
                 let work = self.work(task, mode, 1.0);
                 Ok(Resolved {

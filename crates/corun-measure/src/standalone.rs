@@ -90,6 +90,7 @@ impl StandaloneWorkload {
                     workload: descriptor.name.to_owned(),
                     parameters: values.clone(),
                     operations: descriptor.least_operations,
+                    others: Default::default(),
                 });
                 (task, Some(STARTS_WORK))
             }

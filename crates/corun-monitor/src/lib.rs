@@ -17,7 +17,11 @@ pub mod synthetic;
 mod system;
 mod tasks;
 
-pub use capacity::{capacity_use, work_rate};
+pub use capacity::{
+    AtHalf, CapacityMeasurement, CapacityRequest, Curve, CurveDesign, PredictedMachine,
+    UsedCapacity, capacity_use, capacity_use_by_curve, curve_of, predicted_curve, work_bounds,
+    work_rate, yields_of,
+};
 pub use descendants::Descendants;
 pub use error::MonitorError;
 pub use recording::{Recorder, Replay};

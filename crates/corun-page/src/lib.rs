@@ -8,7 +8,7 @@ mod article;
 mod page;
 mod plot;
 
-use corun_record::{Actionable, Bench, Exit, ReadError, shown};
+use corun_record::{Actionable, Bench, CapacityCurve, Exit, ReadError, Record, shown};
 
 pub use page::{MAX_PAGE, page};
 
@@ -104,7 +104,7 @@ impl Actionable for PageError {
     fn next_step(&self) -> String {
         match self {
             Self::NoDocument { .. } | Self::Foreign { .. } => {
-                "Name a file that corun wrote with --json FILE: the answers of measure, threads, predict, study run, \
+                "Name a file that corun wrote with --json FILE: the answers of measure, threads, capacity, predict, study run, \
                  bench, audit, schedule, simulate and topo have pictures, all others tables."
                     .to_owned()
             }
@@ -149,6 +149,11 @@ pub fn pictures(documents: &[Given]) -> Result<Vec<Picture>, PageError> {
 pub fn hierarchy_to_svg(bench: &Bench) -> String {
     let figures = article::hierarchy(bench);
     plot::standalone(&figures.iter().collect::<Vec<_>>())
+}
+
+/// A capacity curve as a picture; one without a curve where there is none to draw.
+pub fn capacity_to_svg(curve: &Record<CapacityCurve>) -> String {
+    plot::standalone(&article::capacity_figure(curve).iter().collect::<Vec<_>>())
 }
 
 fn figures(article: &Article) -> impl Iterator<Item = &Figure> {

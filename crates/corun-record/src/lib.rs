@@ -12,6 +12,7 @@ mod beside;
 mod blocks;
 mod by_number;
 mod calibration;
+mod capacity;
 mod command_times;
 mod issue;
 mod json;
@@ -64,6 +65,10 @@ pub use calibration::{
     BaseForm, BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,
     CoreCalibration, DisturbedSamples, FormCalibration, MeasuredSpread, TimedBlock,
     TimingAgreement, UntimedBlock,
+};
+pub use capacity::{
+    CapacityAnswer, CapacityCurve, CapacityDesign, CapacityLevel, CapacityPoint, Filling,
+    FillingCurve,
 };
 pub use command_times::{CommandTimes, ProcessTimes};
 pub use issue::IssueCycles;

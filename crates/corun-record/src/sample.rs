@@ -120,6 +120,9 @@ pub struct Evidence {
     /// Time that used CPUs spent on other work than the workers', as a fraction of their time; absent
     /// where the kernel counts too coarsely for a run this short.
     pub foreign_busy: Option<f64>,
+    /// How many logical CPUs of the machine were busy, by `/proc/stat`, the mean over the sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_cpus: Option<f64>,
     /// CPU time of the workers in user mode, in seconds.
     pub user_s: f64,
     /// CPU time of the workers in the kernel, in seconds.

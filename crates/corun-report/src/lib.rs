@@ -8,6 +8,7 @@ mod audit;
 mod bars;
 mod bench;
 mod calibration;
+mod capacity;
 mod compare;
 mod csv;
 mod destination;
@@ -37,6 +38,7 @@ pub use bench::{
 pub use calibration::{
     block_timings_to_csv, block_timings_to_terminal, calibration_to_terminal, forms_to_terminal,
 };
+pub use capacity::{capacity_in_brief, capacity_to_csv, capacity_to_terminal};
 pub use compare::{
     comparison_in_brief, comparison_to_markdown, comparison_to_terminal, trend_to_terminal,
 };
@@ -82,6 +84,11 @@ pub mod parts {
     /// Parts of a sweep over numbers of workers.
     pub mod threads {
         pub use crate::threads::{answer, course, failures, is_answered, label, legend, standing};
+    }
+
+    /// Parts of a capacity curve.
+    pub mod capacity {
+        pub use crate::capacity::{answer, course, legend, levels, range, with_interval};
     }
 
     /// Parts of a study's result.

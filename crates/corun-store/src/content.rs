@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use corun_record::{
-    Arm, Audit, AuditVerdict, Bench, Blocks, Body, Document, EndReason, Ending, MachineSummary,
-    Metric, Observation, Placements, Prediction, PredictionTable, ReadError, Record, Run, Sample,
-    Schedule, Simulation, Source, StudyResult, ThreadSweep, Workload, on_one_line, shortened,
+    Arm, Audit, AuditVerdict, Bench, Blocks, Body, CapacityCurve, Document, EndReason, Ending,
+    MachineSummary, Metric, Observation, Placements, Prediction, PredictionTable, ReadError,
+    Record, Run, Sample, Schedule, Simulation, Source, StudyResult, ThreadSweep, Workload,
+    on_one_line, shortened,
 };
 use serde_json::Value;
 
@@ -60,6 +61,7 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
             PredictionTable::from_json(text).map(|it| of_predictions(it.predictions))
         }
         <ThreadSweep as Body>::FORMAT => Record::from_json(text).map(of_sweep),
+        <CapacityCurve as Body>::FORMAT => Record::from_json(text).map(of_capacity),
         <Simulation as Body>::FORMAT => Record::from_json(text).map(of_simulation),
         <Placements as Body>::FORMAT => Record::from_json(text).map(of_placements),
         <Blocks as Body>::FORMAT => Record::from_json(text).map(of_blocks),
@@ -285,6 +287,20 @@ fn of_sweep(record: Record<ThreadSweep>) -> Content {
         arms: sweep.candidates.into_iter().map(|it| it.arm).collect(),
         samples: sweep.samples,
         observations: sweep.observations,
+    };
+    Content { workload: part.workload.clone(), answer, parts: vec![part], ..head }
+}
+
+fn of_capacity(record: Record<CapacityCurve>) -> Content {
+    let ending = record.ending.sentence.clone();
+    let (head, curve) = of_record("capacity", record);
+    let answer = curve.answer.map_or(ending, |it| it.sentence);
+    let part = Part {
+        workload: title(&curve.workload),
+        operation: curve.workload.operation,
+        arms: curve.arms,
+        samples: curve.samples,
+        observations: curve.observations,
     };
     Content { workload: part.workload.clone(), answer, parts: vec![part], ..head }
 }

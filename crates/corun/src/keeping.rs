@@ -39,9 +39,10 @@ struct Asked {
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
 /// The commands whose answers are kept.
-const KEPT: [&str; 9] = [
+const KEPT: [&str; 10] = [
     "measure",
     "threads",
+    "capacity",
     "bench run",
     "bench memory-hierarchy",
     "predict",
@@ -218,6 +219,13 @@ impl<O> KeepingBlocks<O> {
     /// Keeps what this observer is told of.
     pub(crate) fn new(observer: O, keeper: Keeper) -> Self {
         Self { observer, keeper }
+    }
+
+    /// The next blocks are of this workload in these arms.
+    pub(crate) fn begin_part(&mut self, started: &str, workload: &Workload, arms: &[Arm]) {
+        if let Some(growing) = self.keeper.growing() {
+            growing.begin_part(started, workload, arms);
+        }
     }
 
     /// The observer, and what keeps the answer.

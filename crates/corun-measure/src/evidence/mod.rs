@@ -144,6 +144,7 @@ impl EvidenceReader {
                 usage.user_s + usage.system_s + own_s,
                 elapsed_s,
             ),
+            busy_cpus: activity.reported_busy_s.map(|busy_s| busy_s / elapsed_s),
             user_s: usage.user_s,
             system_s: usage.system_s,
             max_resident_bytes: usage.max_resident_bytes,

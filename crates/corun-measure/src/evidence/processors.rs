@@ -31,6 +31,8 @@ pub(super) struct Reading {
 pub(super) struct Activity {
     /// How long each CPU was busy.
     pub busy: BTreeMap<u32, Busy>,
+    /// Seconds for which all CPUs together were busy, as `/proc/stat` reports it.
+    pub reported_busy_s: Option<f64>,
     /// Seconds that the hypervisor took from the CPUs asked for.
     pub steal_s: Option<f64>,
     /// Seconds in which some task waited for a CPU.
@@ -90,6 +92,11 @@ impl Processors {
             let (before, after) = (before.times.as_ref()?, after.times.as_ref()?);
             Some(after.since(before, *cpu)?.steal_s)
         };
+        let reported_busy_s = || {
+            let (before, after) = (before.times.as_ref()?, after.times.as_ref()?);
+            let since = |cpu: &u32| Some(after.since(before, *cpu)?.busy_s);
+            Some(after.0.keys().filter_map(since).sum())
+        };
         let clocks: Vec<f64> = cpus
             .iter()
             .filter_map(|cpu| after.cycles.get(cpu)?.ghz_since(*before.cycles.get(cpu)?, elapsed_s))
@@ -100,6 +107,7 @@ impl Processors {
         };
         Activity {
             busy: busy(before, after),
+            reported_busy_s: reported_busy_s(),
             steal_s: cpus.iter().map(steal).sum(),
             pressure_s: before.pressure.zip(after.pressure).map(|(was, is)| is.since(was)),
             joules: joules(),

@@ -110,6 +110,10 @@ fn rates(
     barrier: &StartBarrier,
     progress: &Progress,
 ) -> BTreeMap<String, f64> {
+    if !kernel.others.is_empty() {
+        // Workloads of a mix count different things.
+        return BTreeMap::new();
+    }
     let tallies =
         corun_workload::find(&kernel.workload).map_or(&[][..], |it| it.descriptor().tallies);
     let per_second = |index: usize| {

@@ -46,7 +46,7 @@ pub struct LocalExecutor {
     smt: Option<RefCell<SmtSwitch>>,
     evidence: EvidenceReader,
     captures: Vec<Capture>,
-    /// The check value of each workload variant, from its first run.
+    /// The check value of each workload and variant, from its first run.
     checks: BTreeMap<String, u64>,
     begin: Instant,
 }
@@ -95,6 +95,11 @@ impl LocalExecutor {
             checks: BTreeMap::new(),
             begin: Instant::now(),
         })
+    }
+
+    /// What is run.
+    pub(crate) fn task(&self) -> &Task {
+        &self.work.task
     }
 
     /// The operations one worker does in one run.
@@ -178,11 +183,16 @@ impl LocalExecutor {
         Ok(outcome)
     }
 
-    /// Every worker did the same work, so every check value must be the same.
+    /// Workers that did the same work must have the same check value.
     fn compare_checks(&mut self, arm: &Arm, checks: &[u64]) -> Result<(), ExecutionError> {
         let variant = arm.variant.as_ref().map_or("", |variant| variant.name.as_str());
         for (worker, &found) in checks.iter().enumerate() {
-            let expected = *self.checks.entry(variant.to_owned()).or_insert(found);
+            let kernel = match &self.work.task {
+                Task::Kernel(kernel) => kernel.on(arm.cpus.get(worker)).workload.as_str(),
+                Task::Command(_) | Task::Service(_) => "",
+            };
+            let work = format!("{kernel}/{variant}");
+            let expected = *self.checks.entry(work).or_insert(found);
             if found != expected {
                 return Err(ExecutionError::Check { arm: arm.id.clone(), worker, expected, found });
             }

@@ -1,5 +1,6 @@
 //! What is run in every arm: a command, or a built-in kernel in a process of corun's own.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -75,6 +76,8 @@ pub struct KernelTask {
     pub parameters: Vec<(String, String)>,
     /// Operations of one run of one worker.
     pub operations: u64,
+    /// What workers on these logical CPUs run instead, where the work is a mix.
+    pub others: BTreeMap<u32, KernelTask>,
 }
 
 impl Task {
@@ -183,6 +186,26 @@ impl Command {
 }
 
 impl KernelTask {
+    /// Several kernels at once: neighbouring cores, and siblings, get different ones.
+    ///
+    /// # Panics
+    /// If there is no kernel.
+    pub(crate) fn mix(kernels: &[Self], cores: &[Core]) -> Self {
+        let of_core = |(at, core): (usize, &Core)| {
+            let cpus = core.cpus.iter().enumerate();
+            cpus.map(move |(sibling, &cpu)| (cpu, (at + sibling) % kernels.len()))
+                .collect::<Vec<_>>()
+        };
+        let of_cpus = cores.iter().enumerate().flat_map(of_core);
+        let others = of_cpus.map(|(cpu, kernel)| (cpu, kernels[kernel].clone())).collect();
+        Self { others, ..kernels[0].clone() }
+    }
+
+    /// What the worker on this logical CPU runs.
+    pub(crate) fn on(&self, cpu: Option<&u32>) -> &Self {
+        cpu.and_then(|cpu| self.others.get(cpu)).unwrap_or(self)
+    }
+
     /// The command line of a process with all workers, which begin by themselves.
     fn standalone(self, workers: u32) -> Vec<OsString> {
         let own = [
@@ -207,6 +230,7 @@ impl KernelTask {
         steady: bool,
     ) -> Result<ExecImage, ExecutionError> {
         let first = process * threads;
+        let kernel = self.on(arm.cpus.get(first));
         let cpus: Vec<String> = arm
             .cpus
             .get(first..first + threads)
@@ -222,13 +246,13 @@ impl KernelTask {
             format!("--first={first}"),
             format!("--threads={threads}"),
             format!("--cpus={}", cpus.join(",")),
-            format!("--operations={}", self.operations),
+            format!("--operations={}", kernel.operations),
         ];
         if steady {
             argv.push("--steady".into());
         }
-        argv.push(self.workload.clone());
-        for (name, value) in &self.parameters {
+        argv.push(kernel.workload.clone());
+        for (name, value) in &kernel.parameters {
             let value = match &arm.variant {
                 Some(variant) if variant.parameter == *name => &variant.value,
                 _ => value,
@@ -279,6 +303,27 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn siblings_and_neighbours_of_a_mix_run_different_kernels() {
+        let kernel = |workload: &str| KernelTask {
+            corun: PathBuf::new(),
+            workload: workload.to_owned(),
+            parameters: Vec::new(),
+            operations: 1,
+            others: BTreeMap::new(),
+        };
+        let core = |cpus: [u32; 2]| Core {
+            cpus: cpus.to_vec(),
+            online_siblings: cpus.to_vec(),
+            core_type: None,
+            numa_node: None,
+        };
+        let mix = KernelTask::mix(&[kernel("a"), kernel("b")], &[core([0, 2]), core([1, 3])]);
+        let on = |cpu: u32| mix.on(Some(&cpu)).workload.clone();
+        assert_eq!([0, 2, 1, 3].map(on), ["a", "b", "b", "a"]);
+        assert_eq!(mix.on(None).workload, "a");
+    }
 
     #[test]
     fn workers_are_named_wherever_the_text_stands() {

@@ -19,12 +19,11 @@ use super::objective::{slowest_p99, wants_most_workers};
 use super::search::ANALYSES;
 use crate::analysis::{cpu_use, on_ratio_scale};
 use crate::caveats;
-use crate::cores::{core_types, usable_cores, why_no_siblings};
+use crate::cores::why_no_siblings;
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::Executor;
-use crate::initial_state::InitialState;
-use crate::layout::LayoutError;
 use crate::measurement::{MeasureError, machine_summary};
+use crate::prepared::PreparedWork;
 use crate::request::{REPORTED, Request};
 
 /// What a program that uses OpenMP was not told.
@@ -73,47 +72,27 @@ impl<'a> ThreadSearch<'a> {
         interrupt: Interrupt,
     ) -> Result<Self, MeasureError> {
         let started = SystemTime::now();
-        let initial_state = InitialState::observe();
-        let mut resolved = request.run.resolve()?;
-        let mut cores = initial_state.idlest_first(usable_cores(machine));
-        if let Some(wanted) = &request.run.core_type {
-            let known = core_types(&cores);
-            cores.retain(|core| core.core_type.as_ref() == Some(wanted));
-            if cores.is_empty() {
-                return Err(LayoutError::unknown_core_type(wanted, &known).into());
-            }
-        }
-        let (mut cores, divided) = resolved.divide(cores, request.run.cores)?;
-        if let Some(most) = request.run.cores {
-            cores.truncate(most as usize);
-        }
-        if cores.is_empty() {
-            return Err(LayoutError::NoCpu.into());
-        }
+        let PreparedWork { cores, workload, executor, caveats, sample_time } =
+            PreparedWork::new(&request.run, machine, interrupt)?;
         let mut unknown = unknown(machine, &cores);
-        let mode = resolved.description.mode;
+        let mode = workload.mode;
         if request.surroundings.openmp && mode == Mode::Copies {
             unknown.push(OPENMP_COPIES.to_owned());
         }
-        let reports = resolved.description.operation == REPORTED;
+        let reports = workload.operation == REPORTED;
         let is_fixed_total = matches!(mode, Mode::WorkersTotal | Mode::Service)
             && !(mode == Mode::WorkersTotal && reports);
         let has_siblings = cores.iter().any(|core| core.cpus.len() > 1);
-        let executor = LocalExecutor::new(resolved.work, cores.clone(), interrupt, None)?;
-        let grid = Grid::new(cores);
         Ok(Self {
             request,
             machine,
-            workload: resolved.description,
+            workload,
             executor,
-            sample_time: resolved.sample_time.map(|time| (time, resolved.least_operations)),
-            caveats: before_a_sweep(&initial_state, has_siblings)
-                .into_iter()
-                .chain(divided)
-                .collect(),
+            sample_time,
+            caveats: before_a_sweep(caveats, has_siblings),
             unknown,
             is_fixed_total,
-            grid,
+            grid: Grid::new(cores),
             started,
         })
     }
@@ -301,9 +280,9 @@ fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation
 }
 
 /// What limits trust before anything has run. That there are no siblings limits what can be known, not whether it is so.
-fn before_a_sweep(initial_state: &InitialState, has_siblings: bool) -> Vec<Caveat> {
-    let caveats = initial_state.caveats().into_iter();
-    caveats.filter(|caveat| has_siblings || caveat.kind != "doctor-smt").collect()
+fn before_a_sweep(mut caveats: Vec<Caveat>, has_siblings: bool) -> Vec<Caveat> {
+    caveats.retain(|caveat| has_siblings || caveat.kind != "doctor-smt");
+    caveats
 }
 
 /// The logarithms of a quantity of an arm, the mean of its samples of each block; `None` where a sample lacks it.

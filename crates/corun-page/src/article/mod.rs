@@ -4,6 +4,7 @@
 
 mod audit;
 mod bench;
+mod capacity;
 mod common;
 mod other;
 mod placements;
@@ -15,8 +16,8 @@ mod threads;
 mod topology;
 
 use corun_record::{
-    Audit, Bench, Body, Document, Placements, Prediction, PredictionTable, ReadError, Record, Run,
-    Schedule, StudyResult, ThreadSweep, Tree,
+    Audit, Bench, Body, CapacityCurve, Document, Placements, Prediction, PredictionTable,
+    ReadError, Record, Run, Schedule, StudyResult, ThreadSweep, Tree,
 };
 use corun_report::parts;
 use serde::Deserialize;
@@ -220,6 +221,9 @@ pub(crate) fn read(given: &Given, detail: Detail) -> Result<Article, PageError> 
         }
         Bench::FORMAT => bench::article(&document(text).map_err(failed)?, detail),
         Audit::FORMAT => audit::article(&document(text).map_err(failed)?, detail),
+        <CapacityCurve as Body>::FORMAT => {
+            capacity::article(&document::<Record<CapacityCurve>>(text).map_err(failed)?, detail)
+        }
         <Schedule as Body>::FORMAT => {
             schedule::article(&document::<Record<Schedule>>(text).map_err(failed)?, detail)
         }
@@ -254,6 +258,7 @@ pub(crate) fn predictions(given: &Given) -> Vec<Prediction> {
 }
 
 pub(crate) use bench::hierarchy;
+pub(crate) use capacity::figure as capacity_figure;
 pub(crate) use prediction::pairs;
 
 #[cfg(test)]

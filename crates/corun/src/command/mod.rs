@@ -4,6 +4,7 @@ mod audit;
 mod audit_load;
 mod bench;
 mod calibrate;
+mod capacity;
 mod compare;
 mod completions;
 mod doctor;
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Threads(Box<threads::Arguments>),
     /// Measure what each placement does to a program, with intervals and a verdict
     Measure(Box<measure::Arguments>),
+    /// Measure how much of this machine is really used at each utilisation that the kernel reports
+    Capacity(Box<capacity::Arguments>),
     /// Compare runs: better, worse or unchanged, beyond what equal runs differ by
     Compare(compare::Arguments),
     /// Show a workload's figures over its runs, with the places where their level changed
@@ -120,6 +123,7 @@ impl Command {
         match self {
             Self::Threads(arguments) => threads::run(&arguments),
             Self::Measure(arguments) => measure::run(&arguments),
+            Self::Capacity(arguments) => capacity::run(&arguments),
             Self::Compare(arguments) => compare::run(&arguments),
             Self::Trend(arguments) => trend::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),

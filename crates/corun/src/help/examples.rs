@@ -73,6 +73,18 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "capacity",
+        &[
+            example("How much is used when half is reported", "corun capacity ./server-test"),
+            example("For a mix of work", "corun capacity --mix fib,stream"),
+            example("With a picture", "corun capacity --workload fib --svg capacity.svg"),
+            example(
+                "On another core, by prediction",
+                "corun capacity --model zen4 -- gzip -kc FILE",
+            ),
+        ],
+    ),
+    (
         "compare",
         &[
             example("Whether a change made a program faster", "corun compare last~1 last"),

@@ -5,6 +5,7 @@ mod answers;
 mod audit;
 mod bench;
 mod calibrate;
+mod capacity;
 mod common;
 mod compare;
 mod counted_runs;

@@ -7,11 +7,12 @@ use corun_machine::probe::Topology;
 use corun_machine::sharing::CpuSharing;
 use corun_machine::switch::SmtStatus;
 use corun_record::{
-    Activity, Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CommandTimes,
-    CoreCalibration, Document, FormCalibration, KeptRunList, ModelChecks, ModelDescription,
-    ModelDifferences, ModelList, Placements, Prediction, PredictionTable, ReadError, Record, Run,
-    RunComparison, Schedule, SchedulingList, Simulation, StudyDescription, StudyList, StudyResult,
-    ThreadSweep, TraceInfo, Trend, WorkloadDescription, WorkloadList, YieldRecord,
+    Activity, Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CapacityCurve,
+    CommandTimes, CoreCalibration, Document, FormCalibration, KeptRunList, ModelChecks,
+    ModelDescription, ModelDifferences, ModelList, Placements, Prediction, PredictionTable,
+    ReadError, Record, Run, RunComparison, Schedule, SchedulingList, Simulation, StudyDescription,
+    StudyList, StudyResult, ThreadSweep, TraceInfo, Trend, WorkloadDescription, WorkloadList,
+    YieldRecord,
 };
 use serde_json::Value;
 
@@ -50,6 +51,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<SmtStatus>(),
         schema_of::<TraceInfo>(),
         schema_of::<ThreadSweep>(),
+        schema_of::<CapacityCurve>(),
         schema_of::<RunComparison>(),
         schema_of::<Trend>(),
         schema_of::<KeptRunList>(),

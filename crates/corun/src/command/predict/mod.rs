@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 use corun_machine::Machine;
 use corun_model::{CoreModel, HostCore, host_core};
 use corun_predict::{
@@ -130,13 +130,45 @@ enum MemorySource {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let form: Form<PredictionTable> = to_json;
+    let open = || -> Result<_, Problem> {
+        let recorder = arguments.record.as_deref().map(Recorder::open).transpose()?;
+        Ok((Exports::open([(arguments.json.as_deref(), form)])?, recorder))
+    };
+    let ((exports, recorder), table) = predicted(arguments, open)?;
+    exports.write(&table, |it| arguments.shown(it), form)?;
+    if let Some(recorder) = recorder {
+        recorder.write(&table, &Machine::read(Path::new("/"))?)?;
+    }
+    Ok(code(Exit::Done))
+}
+
+/// The prediction that a line of `corun predict` asks for, without what it shows and keeps.
+///
+/// # Errors
+/// If the line has no meaning, or the program cannot be predicted.
+pub(super) fn prediction(line: &[OsString]) -> Result<Prediction, Problem> {
+    let matches = Arguments::augment_args(clap::Command::new("predict")).try_get_matches_from(line);
+    let arguments = matches.and_then(|it| Arguments::from_arg_matches(&it)).map_err(|error| {
+        Problem::usage(error.to_string(), "`corun predict --help` says what can be predicted.")
+    })?;
+    let ((), table) = predicted(&arguments, || Ok(()))?;
+    table.predictions.into_iter().next().ok_or_else(|| {
+        Problem::failed("expected a prediction, found none", "Ask for one core model.")
+    })
+}
+
+/// Predicts what the arguments ask for; `open` finds places for the results before anything is traced.
+fn predicted<T>(
+    arguments: &Arguments,
+    open: impl FnOnce() -> Result<T, Problem>,
+) -> Result<(T, PredictionTable), Problem> {
     let beside = arguments.beside()?;
     let host = host_core();
     let chosen = arguments.cores(host.as_ref())?;
     let machine = Machine::read(Path::new("/"))?;
     let stop = interruption::flag_on_signals()?;
     let siblings = HostSiblings::new(&machine, &stop);
-    let recorder = arguments.record.as_deref().map(Recorder::open).transpose()?;
     if arguments.measures_siblings() {
         arguments.check_measured(&chosen)?;
         hardware::check(&siblings)?;
@@ -146,8 +178,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
     arguments.check_standard_input(sampling)?;
-    let form: Form<PredictionTable> = to_json;
-    let exports = Exports::open([(arguments.json.as_deref(), form)])?;
+    let opened = open()?;
     for core in &chosen {
         arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
     }
@@ -204,11 +235,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         prediction.caveats.extend(sentence.map(|sentence| Caveat::new("timing-rows", sentence)));
     }
     let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
-    exports.write(&table, |it| arguments.shown(it), form)?;
-    if let Some(recorder) = recorder {
-        recorder.write(&table, &machine)?;
-    }
-    Ok(code(Exit::Done))
+    Ok((opened, table))
 }
 
 /// The part of the time that is for measuring on siblings.

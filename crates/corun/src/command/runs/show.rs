@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_record::{
-    Audit, Bench, Blocks, Body, Document, Exit, Placements, Prediction, PredictionTable, ReadError,
-    Record, Run, Schedule, Simulation, StudyResult, ThreadSweep,
+    Audit, Bench, Blocks, Body, CapacityCurve, Document, Exit, Placements, Prediction,
+    PredictionTable, ReadError, Record, Run, Schedule, Simulation, StudyResult, ThreadSweep,
 };
 use corun_report::Destination;
 use corun_store::Wanted;
@@ -61,6 +61,9 @@ fn rendered(format: &str, command: &str, text: &str) -> Result<String, ReadError
         }
         <ThreadSweep as Body>::FORMAT => {
             corun_report::threads_to_terminal(&Record::from_json(text)?, columns, false)
+        }
+        <CapacityCurve as Body>::FORMAT => {
+            corun_report::capacity_to_terminal(&Record::from_json(text)?, columns)
         }
         <Simulation as Body>::FORMAT => {
             corun_report::simulation_to_terminal(&Record::from_json(text)?, columns)

@@ -1,0 +1,111 @@
+//! `corun capacity`: the curve of this machine, its forms, and what it refuses.
+
+use corun_record::{CapacityCurve, Document, Filling, Mode, Record, Source};
+
+use crate::common::{Outcome, Scratch, corun};
+
+/// A curve as quickly as it can be had.
+const QUICK: [&str; 5] =
+    ["capacity", "--measure", "--blocks=2", "--warmup=0", "--sample-time=20ms"];
+
+fn curve(arguments: &[&str]) -> Record<CapacityCurve> {
+    let outcome = Outcome::of(corun(QUICK).arg("--json=-").args(arguments));
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    Record::from_json(&outcome.output).expect("a curve")
+}
+
+#[test]
+fn a_curve_begins_with_one_cpu_and_ends_with_all() {
+    let curve = curve(&["--workload=fib"]).body;
+    assert_eq!((curve.source, curve.workload.mode), (Source::Measured, Mode::Copies));
+    let answer = curve.answer.as_ref().expect("two blocks");
+    assert!(answer.sentence.starts_with("At 50 % reported you have used "), "{answer:?}");
+    assert!(answer.used_low <= answer.used_high, "{answer:?}");
+    for filling in [Filling::CoresFirst, Filling::SiblingsFirst] {
+        let points = &curve.order(filling).expect("both orders").points;
+        let last = points.last().expect("points");
+        assert_eq!((points[0].busy, last.busy), (1, curve.cpus));
+        assert_eq!((last.nominal, last.used.value), (1.0, 1.0));
+        assert!(points.iter().all(|it| it.reported.is_some()), "{points:?}");
+    }
+    assert_eq!(curve.levels.len(), 10);
+    assert_eq!(curve.samples.len(), 2 * curve.arms.len());
+    assert!(curve.samples.iter().all(|sample| sample.workers.len() >= 1));
+}
+
+#[test]
+fn a_mix_runs_its_workloads_side_by_side() {
+    let curve = curve(&["--mix=fib,regn"]).body;
+    assert_eq!((curve.workload.name.as_str(), curve.mix.len()), ("fib + regn", 2));
+    let full = curve.samples.iter().find(|it| it.workers.len() as u32 == curve.cpus);
+    let checks = full.expect("all CPUs busy").workers.iter().map(|it| it.check.clone());
+    let mut checks: Vec<Option<String>> = checks.collect();
+    checks.sort();
+    checks.dedup();
+    let expected = if curve.cpus > 1 { 2 } else { 1 };
+    assert_eq!(checks.len(), expected, "a check value for each workload: {checks:?}");
+}
+
+#[test]
+fn every_form_is_written_and_the_report_shows_it() {
+    let scratch = Scratch::new();
+    let [json, csv, svg, page] =
+        ["curve.json", "curve.csv", "curve.svg", "page.html"].map(|name| scratch.file(name));
+    let outcome = Outcome::of(
+        corun(QUICK)
+            .args(["--workload=fib", "--svg"])
+            .arg(&svg)
+            .arg("--csv")
+            .arg(&csv)
+            .arg("--json")
+            .arg(&json),
+    );
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    for part in [
+        "At 50 % reported",
+        "● cores first",
+        "siblings first",
+        "What to do:",
+        "Call the machine full",
+    ] {
+        assert!(outcome.output.contains(part), "{part}:\n{}", outcome.output);
+    }
+    let text = |path: &std::path::Path| std::fs::read_to_string(path).expect("it was written");
+    assert!(text(&csv).lines().count() > 2);
+    assert!(text(&svg).contains("</svg>"));
+    let outcome = Outcome::of(corun(["report"]).arg(&json).arg("-o").arg(&page));
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert!(text(&page).contains("How much capacity is used"));
+}
+
+#[test]
+fn what_cannot_be_mixed_or_counted_is_refused() {
+    for (arguments, expected) in [
+        (&["--mix=fib,nothing"][..], "nothing"),
+        (&["--mix=fib", "--workload=fib"], "--workload"),
+        (&["--copies=3", "true"], "--copies"),
+        (&[], "expected a command"),
+    ] {
+        let outcome = Outcome::of(corun(QUICK).args(arguments));
+        assert_eq!(outcome.exit, Some(2), "{arguments:?}: {}", outcome.errors);
+        assert!(outcome.errors.contains(expected), "{arguments:?}: {}", outcome.errors);
+    }
+    let outcome = Outcome::of(&mut corun(["capacity", "--model=zen4", "--env", "A=1", "true"]));
+    assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
+    assert!(outcome.errors.contains("predicted"), "{}", outcome.errors);
+}
+
+#[test]
+fn a_run_that_does_not_fit_has_no_answer() {
+    let outcome = Outcome::of(&mut corun([
+        "capacity",
+        "--measure",
+        "--warmup=0",
+        "--max-time=200ms",
+        "--brief",
+        "sleep",
+        "1",
+    ]));
+    assert_eq!(outcome.exit, Some(5), "{}\n{}", outcome.output, outcome.errors);
+    assert!(outcome.output.starts_with("No answer: "), "{}", outcome.output);
+}

@@ -44,8 +44,9 @@ pub(crate) fn is_exact(seen: &Observation) -> bool {
 
 /// The metric's name, with what is counted or timed.
 pub(crate) fn name(seen: &Observation) -> String {
+    let (source, name) = (seen.source.prefix(), seen.metric.name());
     match &seen.of {
-        Some(of) => format!("{} of {of}", seen.metric.name()),
-        None => seen.metric.name().to_owned(),
+        Some(of) => format!("{source}{name} of {of}"),
+        None => format!("{source}{name}"),
     }
 }

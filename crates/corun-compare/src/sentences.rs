@@ -1,6 +1,6 @@
 //! What a comparison of runs shows, in sentences.
 
-use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison};
+use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison, Source};
 use corun_stats::{FLOOR_DEVIATION, Unsettled, percent};
 
 /// Earlier runs from which on the history weighs more than the floor in most cases.
@@ -33,7 +33,8 @@ fn subject(row: &ComparedObservation) -> String {
         Some(base) => format!("{} beside {base}", row.arm),
         None => row.arm.clone(),
     };
-    format!("{workload}{}{of} of {arms}", row.metric.name())
+    let source = row.source.map_or("", Source::prefix);
+    format!("{workload}{source}{}{of} of {arms}", row.metric.name())
 }
 
 fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> String {
@@ -49,7 +50,7 @@ fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> 
             "measured while other programs took the workers' CPUs; repeat it on an idle machine"
                 .to_owned()
         }
-        Some(Unsettled::TooFewBlocks) => "an interval over orders of magnitude".to_owned(),
+        Some(Unsettled::TooUncertain) => "an interval over orders of magnitude".to_owned(),
         _ => format!("which holds \"no change\" and does not lie within ± {bound}"),
     }
 }

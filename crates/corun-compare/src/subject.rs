@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 
 use corun_record::{
-    Actionable, Arm, Bench, Document, Exit, Observation, Prediction, PredictionTable, ReadError,
-    Record, Run, Sample, StudyFigure, StudyResult, ThreadSweep, excerpt,
+    Actionable, AnyDocument, Arm, Exit, Observation, Prediction, ReadError, Record, Run, Sample,
+    StudyFigure, StudyResult, ThreadSweep, excerpt,
 };
-use serde::Deserialize;
 
 use crate::facts::{self, Facts};
 
@@ -75,27 +74,26 @@ impl Actionable for SubjectError {
 /// # Errors
 /// If the text is no document of a kind that has observations, or has none.
 pub fn subjects(text: &str) -> Result<Vec<Subject>, SubjectError> {
-    #[derive(Deserialize)]
-    struct Head {
-        format: String,
-    }
-    // A text without a format is not more of one kind than of another.
-    let format = serde_json::from_str::<Head>(text).map(|head| head.format);
-    let format = format.unwrap_or_else(|_| Run::FORMAT.to_owned());
-    let found = if format == Run::FORMAT {
-        vec![Subject::from(Run::from_json(text)?)]
-    } else if format == Bench::FORMAT {
-        Bench::from_json(text)?.runs.into_iter().map(Subject::from).collect()
-    } else if format == StudyResult::FORMAT {
-        of_study(StudyResult::from_json(text)?)
-    } else if format == Record::<ThreadSweep>::FORMAT {
-        vec![Subject::from(Record::<ThreadSweep>::from_json(text)?)]
-    } else if format == Prediction::FORMAT {
-        vec![Subject::from(Prediction::from_json(text)?)]
-    } else if format == PredictionTable::FORMAT {
-        PredictionTable::from_json(text)?.predictions.into_iter().map(Subject::from).collect()
-    } else {
-        return Err(SubjectError::Format(excerpt(&format)));
+    let found = match AnyDocument::from_json(text)? {
+        AnyDocument::Run(run) => vec![Subject::from(*run)],
+        AnyDocument::Bench(bench) => bench.runs.into_iter().map(Subject::from).collect(),
+        AnyDocument::Study(study) => of_study(*study),
+        AnyDocument::Threads(sweep) => vec![Subject::from(*sweep)],
+        AnyDocument::Prediction(prediction) => vec![Subject::from(*prediction)],
+        AnyDocument::Predictions(table) => {
+            table.predictions.into_iter().map(Subject::from).collect()
+        }
+        other @ (AnyDocument::Audit(_)
+        | AnyDocument::Capacity(_)
+        | AnyDocument::Simulation(_)
+        | AnyDocument::Placements(_)
+        | AnyDocument::Blocks(_)
+        | AnyDocument::Schedule(_)
+        | AnyDocument::Comparison(_)
+        | AnyDocument::Trend(_)
+        | AnyDocument::Other { .. }) => {
+            return Err(SubjectError::Format(excerpt(other.format())));
+        }
     };
     match found.iter().all(|subject| subject.observations.is_empty()) {
         true => Err(SubjectError::Empty),

@@ -213,6 +213,7 @@ fn one_series(
     Some(TrendSeries {
         core_model: core_model.cloned(),
         metric: key.metric,
+        source: Some(key.source),
         arm: key.arm.clone(),
         against: key.against.clone(),
         of: key.of.clone(),

@@ -255,10 +255,17 @@ impl Analyst<'_> {
             noise_floor: noise_floor.unwrap_or(0.0),
         };
         let waits = self.cpu_share.filter(|&share| cpu_use::hardly_uses_a_cpu(share));
+        let too_uncertain = corun_stats::Verdict::Inconclusive(Unsettled::TooUncertain);
+        // What load may have taken is a part of the interval.
+        let is_widened_by_load = || {
+            let alone = self.estimate(&gains, &ForeignLoad::default());
+            alone.is_some_and(|alone| corun_stats::judge(&alone, bounds) != too_uncertain)
+        };
         let judged = match corun_stats::judge(&gain, bounds) {
             _ if waits.is_some() => corun_stats::Verdict::Inconclusive(Unsettled::ProgramWaits),
-            too_few @ corun_stats::Verdict::Inconclusive(Unsettled::TooFewBlocks) => too_few,
-            _ if load.decides() => corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad),
+            judged if load.decides() || judged == too_uncertain && is_widened_by_load() => {
+                corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad)
+            }
             judged => judged,
         };
         let answer = match judged {

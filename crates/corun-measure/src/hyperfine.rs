@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use corun_record::{
     Actionable, Arm, Caveat, Design, Document, EndReason, Ending, Evidence, Exit, MachineSummary,
-    Mode, Placement, Run, Sample, WorkerSample, Workload,
+    Mode, Placement, Run, Sample, WorkerSample, Workload, excerpt, moment,
 };
 use serde_json::Value;
 
@@ -49,18 +49,26 @@ pub fn is_export(text: &str) -> bool {
     json["results"].is_array() && json["format"].is_null()
 }
 
-/// The runs in an export that was written at this time.
+/// The commands of an export that was written at this time, each as a run or with why it is none.
 ///
 /// # Errors
-/// If a command has no times, or one that is none.
-pub fn runs(text: &str, written: SystemTime) -> Result<Vec<HyperfineRun>, HyperfineError> {
+/// If the export says a start that is none.
+pub fn runs(
+    text: &str,
+    written: SystemTime,
+) -> Result<Vec<Result<HyperfineRun, HyperfineError>>, HyperfineError> {
     let json: Value =
         serde_json::from_str(text).map_err(|error| HyperfineError(error.to_string()))?;
-    let stated = json["metadata"]["start_time"].as_str();
-    let stated = stated.and_then(|it| humantime::parse_rfc3339_weak(it).ok());
-    let started = humantime::format_rfc3339_seconds(stated.unwrap_or(written)).to_string();
+    let started = match json["metadata"]["start_time"].as_str() {
+        None => written,
+        Some(stated) => moment(stated).ok_or_else(|| {
+            let stated = excerpt(stated);
+            HyperfineError(format!("a `start_time` that is not in RFC 3339, \"{stated}\""))
+        })?,
+    };
+    let started = humantime::format_rfc3339_seconds(started).to_string();
     let results = json["results"].as_array().into_iter().flatten();
-    results.map(|result| of_result(result, &started)).collect()
+    Ok(results.map(|result| of_result(result, &started)).collect())
 }
 
 fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineError> {
@@ -121,6 +129,8 @@ fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineErr
             operations: 1.0,
             steady: false,
             load: None,
+            program: None,
+            input: None,
         },
         machine: MachineSummary::default(),
         design: Design {
@@ -235,7 +245,8 @@ mod tests {
 
     fn of(text: &str) -> Vec<HyperfineRun> {
         assert!(is_export(text));
-        runs(text, SystemTime::UNIX_EPOCH).unwrap()
+        let all = runs(text, SystemTime::UNIX_EPOCH).unwrap();
+        all.into_iter().collect::<Result<_, _>>().unwrap()
     }
 
     #[test]
@@ -265,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_times_is_refused() {
+    fn what_has_no_times_is_left_out() {
         for (text, found) in [
             (r#"{"results":[{"command":"x"}]}"#, "no times"),
             (r#"{"results":[{"command":"x","times":[]}]}"#, "no times"),
@@ -276,9 +287,16 @@ mod tests {
                 "without a time",
             ),
         ] {
-            let error = runs(text, SystemTime::UNIX_EPOCH).unwrap_err().to_string();
+            let all = runs(text, SystemTime::UNIX_EPOCH).unwrap();
+            let error = all[0].as_ref().unwrap_err().to_string();
             assert!(error.contains(found), "{error}");
         }
+        let both = r#"{"results":[{"command":"x"},{"command":"y","times":[0.1]}]}"#;
+        let both = runs(both, SystemTime::UNIX_EPOCH).unwrap();
+        assert!(matches!(&both[..], [Err(_), Ok(run)] if run.run.workload.name == "y"), "{both:?}");
+        let undated = SECOND.replace("2026-10-01T08:00:00Z", "1 October");
+        let error = runs(&undated, SystemTime::UNIX_EPOCH).unwrap_err().to_string();
+        assert!(error.contains("RFC 3339, \"1 October\""), "{error}");
         for other in ["", "[]", "{}", r#"{"format":"corun-run","results":[]}"#] {
             assert!(!is_export(other), "{other}");
         }

@@ -12,6 +12,7 @@ pub mod cores;
 mod evidence;
 pub mod execution;
 pub mod experiment;
+mod file_content;
 mod foreign_load;
 pub mod hyperfine;
 mod initial_state;

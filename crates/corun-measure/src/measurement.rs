@@ -19,6 +19,7 @@ use crate::experiment::{
     BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, go_on,
     not_begun,
 };
+use crate::file_content;
 use crate::initial_state::InitialState;
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
@@ -140,6 +141,7 @@ impl<'a> Measurement<'a> {
         mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let mut resolved = request.resolve()?;
+        file_content::describe(&mut resolved.description, &resolved.work.task);
         let cores: Vec<Core> = initial_state.idlest_first(usable_cores(machine));
         let cores = match &earlier {
             Some(earlier) => earlier.first(cores),
@@ -162,13 +164,14 @@ impl<'a> Measurement<'a> {
         caveats.extend(initial_state.choice(&cores, &layout.arms));
         caveats.extend(divided);
         let mut executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
-        if let Some(Earlier { run, spent }) = &earlier {
+        if let Some(Earlier { run, spent, .. }) = &earlier {
             executor.spent_before(*spent);
             executor.set_operations(run.workload.operations as u64);
         }
         if let Some(earlier) = &earlier {
             let machine = machine_summary(machine);
             earlier.check(&machine, &resolved.description, resolved.sized_by, &layout.arms)?;
+            caveats.extend(earlier.caveats(&resolved.description));
         }
         let started = earlier.as_ref().and_then(Earlier::started);
         Ok(Self {

@@ -269,6 +269,8 @@ impl Request {
             operations: 1.0,
             steady: self.steady,
             load: None,
+            program: None,
+            input: None,
         };
         let task = Task::Command(Command {
             argv: command.argv.clone(),
@@ -326,6 +328,8 @@ impl Request {
             operations: 0.0,
             steady: self.steady,
             load: None,
+            program: None,
+            input: None,
         };
         let shared_line = descriptor.line_sharing.filter(|sharing| {
             mode == Mode::WorkersPerWorker && !is_given(given, sharing.parameter)

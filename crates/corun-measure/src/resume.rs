@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use corun_record::{Actionable, Arm, Exit, MachineSummary, Run, Workload, excerpt};
+use corun_record::{
+    Actionable, Arm, Caveat, Exit, FileContent, MachineSummary, Run, Workload, excerpt,
+};
 use serde_json::Value;
 
 use crate::cores::Core;
@@ -18,6 +20,8 @@ pub struct Earlier {
     pub run: Run,
     /// How long it took so far.
     pub spent: Duration,
+    /// Whether it may go on with another program file or another standard input.
+    pub may_be_changed: bool,
 }
 
 /// Why a run cannot be gone on with here and now.
@@ -26,6 +30,8 @@ pub struct Earlier {
 pub struct Differs {
     /// What differs, each with what was and what is.
     pub differences: Vec<String>,
+    /// Whether that is what files hold, and nothing else.
+    pub is_of_files: bool,
 }
 
 impl Actionable for Differs {
@@ -34,7 +40,14 @@ impl Actionable for Differs {
     }
 
     fn next_step(&self) -> String {
-        "Bring it back as it was, or measure it again.".to_owned()
+        match self.is_of_files {
+            true => {
+                "Bring it back as it was, or measure it again; --even-if-changed goes on, and the run then says that \
+                 its blocks are of different files."
+            }
+            false => "Bring it back as it was, or measure it again.",
+        }
+        .to_owned()
     }
 }
 
@@ -69,7 +82,8 @@ impl Earlier {
         let mut differences = differing(&json(&self.run.machine), &json(machine));
         // Its size was found by trying before the first block, and is taken over.
         let sized = |workload: &Workload| {
-            let mut workload = Workload { operations: 0.0, ..workload.clone() };
+            let (program, input) = (None, None);
+            let mut workload = Workload { operations: 0.0, program, input, ..workload.clone() };
             if let Some(parameter) = sized_by {
                 workload.parameters.remove(parameter);
             }
@@ -87,12 +101,57 @@ impl Earlier {
                 said(arms)
             ));
         }
+        let version = env!("CARGO_PKG_VERSION");
+        if self.run.corun_version != version {
+            differences.push(format!("corun: {} before, {version} now", self.run.corun_version));
+        }
+        let is_of_files = differences.is_empty();
+        if !self.may_be_changed {
+            differences.extend(self.changed_files(workload));
+        }
         match differences.is_empty() {
             true => Ok(()),
-            false => Err(Differs { differences }),
+            false => Err(Differs { differences, is_of_files }),
         }
     }
+
+    /// That blocks are of different files, and what the run says of that already.
+    pub(crate) fn caveats(&self, workload: &Workload) -> Vec<Caveat> {
+        let said = self.run.caveats.iter().filter(|caveat| caveat.kind == CHANGED_FILES);
+        let mut caveats: Vec<Caveat> = said.cloned().collect();
+        let changed = self.changed_files(workload);
+        if !changed.is_empty() {
+            let next = self.run.design.blocks.saturating_add(1);
+            let changed = changed.join("; ");
+            let sentence = format!("Files were replaced before block {next}: {changed}.");
+            caveats.push(Caveat::new(CHANGED_FILES, sentence));
+        }
+        caveats
+    }
+
+    /// What the program's files hold otherwise than before; runs of an older corun do not say what they held.
+    fn changed_files(&self, workload: &Workload) -> Vec<String> {
+        let said = |content: &FileContent| {
+            let digest = content.sha256.get(..12).unwrap_or_default();
+            format!("{} bytes (sha256 {digest})", content.bytes)
+        };
+        let before = &self.run.workload;
+        [
+            ("the program's file", &before.program, &workload.program),
+            ("its standard input", &before.input, &workload.input),
+        ]
+        .into_iter()
+        .filter_map(|(what, before, now)| {
+            let before = before.as_ref().filter(|_| before != now)?;
+            let now = now.as_ref().map_or_else(|| "nothing that can be read".to_owned(), said);
+            Some(format!("{what}: {} before, {now} now", said(before)))
+        })
+        .collect()
+    }
 }
+
+/// The kind of caveat that says so.
+const CHANGED_FILES: &str = "changed-files";
 
 /// The fields in which two values differ, each with both.
 fn differing(before: &Value, now: &Value) -> Vec<String> {

@@ -3,7 +3,7 @@
 use corun_record::{Arm, Estimate, Metric, Placement};
 
 use crate::analysis::{Workers, service};
-use corun_stats::{TOO_FEW_BLOCKS, Unsettled, Verdict, percent};
+use corun_stats::{TOO_UNCERTAIN, Unsettled, Verdict, percent, says_something};
 
 /// What was found between two arms.
 pub(crate) struct Finding<'a> {
@@ -47,18 +47,32 @@ impl Finding<'_> {
                 "{subject} has no practical effect{beside}: {finding} ({interval}), shown to lie within ± {}.",
                 percent(practical)
             ),
-            Verdict::Inconclusive(Unsettled::TooFewBlocks) => format!(
-                "{subject}: {TOO_FEW_BLOCKS}. The interval of {} blocks is wider than ± 100 %.",
-                self.estimate.blocks
-            ),
-            Verdict::Inconclusive(Unsettled::ForeignLoad) => format!(
-                "{subject}: inconclusive, because other programs took the workers' CPUs. Measured: {finding} ({interval}). Repeat it on an idle machine."
-            ),
+            Verdict::Inconclusive(Unsettled::TooUncertain) => {
+                format!("{subject}: {TOO_UNCERTAIN}. {}", self.too_wide())
+            }
+            Verdict::Inconclusive(Unsettled::ForeignLoad) => {
+                let measured = match self.says_something() {
+                    true => format!("Measured: {finding} ({interval})."),
+                    false => self.too_wide(),
+                };
+                format!(
+                    "{subject}: inconclusive, because other programs took the workers' CPUs. {measured} Repeat it on an idle machine."
+                )
+            }
             Verdict::Inconclusive(unsettled) => format!(
                 "{subject}: inconclusive{beside}. Measured: {finding} ({interval}), {}.",
                 reason(unsettled, practical, noise_floor)
             ),
         }
+    }
+
+    fn says_something(&self) -> bool {
+        let Estimate { value, low, high, .. } = *self.estimate;
+        says_something(value, low, high)
+    }
+
+    fn too_wide(&self) -> String {
+        format!("The interval of {} blocks is wider than ± 100 %.", self.estimate.blocks)
     }
 
     fn subject(&self) -> String {
@@ -185,7 +199,7 @@ fn reason(unsettled: Unsettled, practical: f64, noise_floor: Option<f64>) -> Str
             noise_floor.map_or_else(|| "unknown".to_owned(), percent)
         ),
         Unsettled::ProgramWaits => "of a program that waits most of its time".to_owned(),
-        Unsettled::TooFewBlocks => TOO_FEW_BLOCKS.to_owned(),
+        Unsettled::TooUncertain => TOO_UNCERTAIN.to_owned(),
     }
 }
 
@@ -294,8 +308,12 @@ mod tests {
             is_beside_load: false,
         };
         insta::assert_snapshot!(
-            finding.sentence(Verdict::Inconclusive(Unsettled::TooFewBlocks), 0.02, None),
-            @"Time slicing: too few blocks to say. The interval of 2 blocks is wider than ± 100 %."
+            finding.sentence(Verdict::Inconclusive(Unsettled::TooUncertain), 0.02, None),
+            @"Time slicing: too uncertain to say. The interval of 2 blocks is wider than ± 100 %."
+        );
+        insta::assert_snapshot!(
+            finding.sentence(Verdict::Inconclusive(Unsettled::ForeignLoad), 0.02, None),
+            @"Time slicing: inconclusive, because other programs took the workers' CPUs. The interval of 2 blocks is wider than ± 100 %. Repeat it on an idle machine."
         );
     }
 }

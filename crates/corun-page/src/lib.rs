@@ -12,7 +12,7 @@ use corun_record::{Actionable, Bench, CapacityCurve, Exit, ReadError, Record, sh
 
 pub use page::{MAX_PAGE, page};
 
-use article::{Article, Figure, Part};
+use article::{Article, Figure, Opened, Part};
 
 /// A document that a page is made of.
 #[derive(Debug, Clone)]
@@ -59,18 +59,7 @@ impl Detail {
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// Not JSON with a format.
-    #[error(
-        "{}: expected a document that corun wrote as JSON, found something else: {error}",
-        shown(name)
-    )]
-    NoDocument {
-        /// The name that it was given by.
-        name: String,
-        /// What is wrong.
-        error: serde_json::Error,
-    },
-    /// A document of corun that cannot be read.
+    /// No document of corun, or one that cannot be read.
     #[error("{}: {error}", shown(name))]
     Document {
         /// The name that it was given by.
@@ -103,7 +92,7 @@ impl Actionable for PageError {
 
     fn next_step(&self) -> String {
         match self {
-            Self::NoDocument { .. } | Self::Foreign { .. } => {
+            Self::Foreign { .. } => {
                 "Name a file that corun wrote with --json FILE: the answers of measure, threads, capacity, predict, study run, \
                  bench, audit, schedule, simulate and topo have pictures, all others tables."
                     .to_owned()
@@ -129,7 +118,8 @@ pub struct Picture {
 /// If a text is no document of corun.
 pub fn pictures(documents: &[Given]) -> Result<Vec<Picture>, PageError> {
     let mut pictures = Vec::new();
-    for (at, article) in articles(documents, Detail::FULL)?.iter().enumerate() {
+    let opened = opened(documents)?;
+    for (at, article) in articles(&opened, Detail::FULL).iter().enumerate() {
         let stem = stem(&article.source);
         let several = documents.len() > 1;
         let mut number = 0;
@@ -177,7 +167,11 @@ fn stem(name: &str) -> String {
     }
 }
 
-fn articles(documents: &[Given], detail: Detail) -> Result<Vec<Article>, PageError> {
+fn opened(documents: &[Given]) -> Result<Vec<Opened<'_>>, PageError> {
+    documents.iter().map(Opened::of).collect()
+}
+
+fn articles(documents: &[Opened<'_>], detail: Detail) -> Vec<Article> {
     let detail = detail.shared_by(documents.len());
-    documents.iter().map(|it| article::read(it, detail)).collect()
+    documents.iter().map(|it| it.article(detail)).collect()
 }

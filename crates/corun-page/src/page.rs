@@ -5,9 +5,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use corun_record::on_lines;
 
-use crate::article::{self, Article, Figure, Part, Section, Statement};
+use crate::article::{self, Article, Figure, Opened, Part, Section, Statement};
 use crate::plot::{self, Drawing};
-use crate::{Detail, Given, PageError, articles};
+use crate::{Detail, Given, PageError, articles, opened};
 
 /// A page is smaller than this many bytes.
 pub const MAX_PAGE: usize = 1_000_000;
@@ -58,11 +58,12 @@ struct PartView<'a> {
 /// # Errors
 /// If a text is no document of corun, or the documents do not fit into a page.
 pub fn page(documents: &[Given]) -> Result<String, PageError> {
-    let predictions: Vec<_> = documents.iter().flat_map(article::predictions).collect();
-    let pairs = article::pairs(&predictions).map(Part::from);
+    let documents = opened(documents)?;
+    let predictions = documents.iter().flat_map(Opened::predictions);
+    let pairs = article::pairs(predictions).map(Part::from);
     let mut detail = Detail::FULL;
     loop {
-        let articles = articles(documents, detail)?;
+        let articles = articles(&documents, detail);
         let text = rendered(&articles, pairs.as_ref(), detail != Detail::FULL);
         if text.len() < MAX_PAGE {
             return Ok(text);
@@ -89,8 +90,10 @@ fn rendered(articles: &[Article], pairs: Option<&Part>, is_reduced: bool) -> Str
         is_reduced,
         version: env!("CARGO_PKG_VERSION"),
     };
-    // Writing to memory cannot fail. Nothing that others wrote steers who looks at the page or its source.
-    on_lines(&page.render().unwrap_or_default()).into_owned()
+    // The templates call nothing that can fail, and writing to memory does not.
+    let text = page.render().expect("every template can be written to memory");
+    // Nothing that others wrote steers who looks at the page or its source.
+    on_lines(&text).into_owned()
 }
 
 fn view(id: String, article: &Article) -> View<'_> {

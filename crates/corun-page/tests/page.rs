@@ -91,6 +91,32 @@ fn pictures_stand_alone_and_hold_no_markup_of_others() {
     }
 }
 
+/// Where the kernel places the workers, the picture has no empty place, and the ideal line is the same in plot and legend.
+#[test]
+fn a_sweep_says_what_was_run_and_who_placed_it() {
+    let mut sweep = document("threads.json");
+    sweep["workload"]["command"] = json!(["./solver", "-j", "{workers}", "a b"]);
+    let candidates = sweep["candidates"].as_array_mut().expect("candidates");
+    let chosen = candidates.iter_mut().find(|it| it["standing"] == "chosen").expect("a choice");
+    for (field, value) in [
+        ("id", json!("free@32")),
+        ("placement", json!("free@32")),
+        ("workers", json!(32)),
+        ("cpus", json!([])),
+    ] {
+        chosen["arm"][field] = value;
+    }
+    sweep["answer"]["arm"] = json!("free@32");
+    let page = page(&[given(&sweep)]).expect("a page");
+    assert!(page.contains("<h1 id=\"run1-h\">./solver -j {workers} &#39;a b&#39;</h1>"), "{page}");
+    assert!(page.contains("The kernel places the workers of free@32"));
+    assert!(page.contains("32 workers, wherever the kernel puts them"));
+    assert!(page.contains("class=\"cpu open\""), "the CPUs that it may choose");
+    let wide = page.split("data-name=\"workers\"").nth(1).expect("the plot");
+    let wide = wide.split("</svg>").next().expect("its first size");
+    assert_eq!(wide.matches("dashed").count(), 2, "the line and its entry of the legend");
+}
+
 /// A document of every format that the schemas describe: a value of each type, the smallest that they allow.
 #[test]
 fn every_format_has_a_page() {

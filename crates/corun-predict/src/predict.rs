@@ -28,6 +28,8 @@ pub fn predict(
     let other = job.beside.other.as_ref().map(Subject::beside);
     let other = other.map(|other| record(job, other, progress, stop)).transpose()?;
     let threads = ThreadTraces::of(job, &recorded, progress, stop)?;
+    // Tracing is not counted.
+    let end = Instant::now() + job.max_time;
     let probe = MemoryProbe::prepare(job);
     let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
     let other = other.map(|run| MeasuredOther::of(job, run, progress, stop)).transpose()?;
@@ -41,7 +43,7 @@ pub fn predict(
         let traces = (&recorded, &threads);
         let threads = ThreadsRun::of(job, core, traces, &fitted, progress, stop)?;
         let in_turns = (&fitted, &simulated);
-        let stacked = stacked(job, core, &recorded, in_turns, progress, stop)?;
+        let stacked = stacked(job, core, &recorded, in_turns, end, progress, stop)?;
         let extrapolated = ExtrapolatedRun::of(&recorded, &simulated);
         let (recorded, other) = (&recorded, other.as_ref());
         let (measured, fitted, simulated) = (&measured, &fitted, &simulated);

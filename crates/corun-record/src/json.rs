@@ -111,22 +111,33 @@ pub fn json_text(value: &impl Serialize) -> String {
     text
 }
 
+/// What a document says that it is.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) format: String,
+    version: Option<u32>,
+}
+
+impl Head {
+    /// The head of a text in which something like `expected` is looked for.
+    pub(crate) fn of(text: &str, expected: &'static str) -> Result<Self, ReadError> {
+        serde_json::from_str(text).map_err(|error| ReadError::Form { expected, error })
+    }
+}
+
 /// Reads a document of this format and of a version up to the newest.
 fn read<T: Document>(text: &str) -> Result<T, ReadError> {
-    #[derive(Deserialize)]
-    struct Head {
-        format: String,
-        version: u32,
-    }
     let invalid = |error| ReadError::Form { expected: T::FORMAT, error };
-    let head: Head = serde_json::from_str(text).map_err(invalid)?;
+    let head = Head::of(text, T::FORMAT)?;
     if head.format != T::FORMAT {
         return Err(ReadError::Format { expected: T::FORMAT, found: head.format });
     }
-    if !(1..=T::VERSION).contains(&head.version) {
-        return Err(ReadError::Version { newest: T::VERSION, found: head.version });
+    let missing = || invalid(serde::de::Error::missing_field("version"));
+    let version = head.version.ok_or_else(missing)?;
+    if !(1..=T::VERSION).contains(&version) {
+        return Err(ReadError::Version { newest: T::VERSION, found: version });
     }
-    if head.version == T::VERSION {
+    if version == T::VERSION {
         return serde_json::from_str(text).map_err(invalid);
     }
     let mut json: serde_json::Value = serde_json::from_str(text).map_err(invalid)?;

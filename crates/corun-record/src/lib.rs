@@ -6,6 +6,7 @@
 
 mod actionable;
 mod activity;
+mod any_document;
 mod audit;
 mod bench;
 mod beside;
@@ -19,6 +20,7 @@ mod json;
 mod kept_runs;
 mod mapping;
 mod model;
+mod moment;
 mod names;
 mod observation;
 mod ordered;
@@ -51,6 +53,7 @@ pub use activity::{
     Activity, CapacityUse, CoBusyEvidence, CoBusyMethod, Companion, CoreActivity, CpuActivity,
     TaskActivity, YieldRange, YieldSource,
 };
+pub use any_document::AnyDocument;
 pub use audit::{
     Audit, AuditBound, AuditPropertyList, AuditReading, AuditRow, AuditVerdict, EvidenceSource,
     ListedAuditProperty,
@@ -79,6 +82,7 @@ pub use model::{
     CheckedModel, DifferingFigure, ListedModel, ModelChecks, ModelDescription, ModelDifference,
     ModelDifferences, ModelList, PublishedFigures, UncheckedFigure,
 };
+pub use moment::moment;
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use page_size::PageSize;
@@ -95,8 +99,8 @@ pub use prediction::{
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
 pub use record::{Body, Record};
 pub use run::{
-    Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run,
-    ServiceLoad, Verdict, Workload, common_caveats,
+    Answer, Caveat, Design, EndReason, Ending, FileContent, MachineSummary, Mode, PlannedAnalysis,
+    Run, ServiceLoad, Verdict, Workload, common_caveats,
 };
 pub use run_comparison::{
     ChangeAnswer, ComparedObservation, ComparedRun, ComparisonGate, NotCompared, Pairing,

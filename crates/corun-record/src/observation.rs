@@ -18,6 +18,17 @@ pub enum Source {
     Published,
 }
 
+impl Source {
+    /// The word before a metric that was not measured, with a space: `predicted `.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Measured => "",
+            Self::Predicted => "predicted ",
+            Self::Published => "published ",
+        }
+    }
+}
+
 /// What an observation says; X is throughput, T makespan.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -166,6 +166,21 @@ pub struct Workload {
     /// What asked the command, where that is a service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<ServiceLoad>,
+    /// The program's own file when the run began; absent for a built-in kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<FileContent>,
+    /// What the program was given as its standard input; absent where that was empty or a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<FileContent>,
+}
+
+/// What a file held: enough to notice that it was replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileContent {
+    /// Its length.
+    pub bytes: u64,
+    /// SHA-256 of its first 64 MiB, in hexadecimal digits.
+    pub sha256: String,
 }
 
 /// The load generator of a service.

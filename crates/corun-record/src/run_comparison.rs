@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{Estimate, Metric};
+use crate::observation::{Estimate, Metric, Source};
 use crate::record::Body;
 
 /// Runs beside a base run, observation by observation.
@@ -66,6 +66,9 @@ pub struct ComparedObservation {
     pub workload: Option<String>,
     /// What is compared.
     pub metric: Metric,
+    /// Where the values come from; absent in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The arm.
     pub arm: String,
     /// The arm of the base, where it is another one.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{Estimate, Metric};
+use crate::observation::{Estimate, Metric, Source};
 use crate::record::Body;
 use crate::run_comparison::{ChangeAnswer, Sense};
 
@@ -46,6 +46,9 @@ pub struct TrendSeries {
     pub core_model: Option<String>,
     /// What is observed.
     pub metric: Metric,
+    /// Where the values come from; absent in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The arm.
     pub arm: String,
     /// The arm that the metric itself compares with.

@@ -1,7 +1,7 @@
 //! Numbers as a person reads them: as many digits as the interval supports, units that fit.
 
 use corun_record::Estimate;
-use corun_stats::{TOO_FEW_BLOCKS, is_difference, percent, says_something};
+use corun_stats::{TOO_UNCERTAIN, is_difference, percent, says_something};
 
 /// A ratio with as many decimals as its interval supports, two to four.
 pub fn ratio(estimate: &Estimate) -> String {
@@ -16,7 +16,7 @@ pub fn interval(estimate: &Estimate) -> String {
     let decimals = decimals(estimate);
     match is_sensible(estimate) {
         true => format!("{:.decimals$} to {:.decimals$}", estimate.low, estimate.high),
-        false => TOO_FEW_BLOCKS.to_owned(),
+        false => TOO_UNCERTAIN.to_owned(),
     }
 }
 
@@ -24,7 +24,7 @@ pub fn interval(estimate: &Estimate) -> String {
 pub fn half_width(estimate: &Estimate) -> String {
     match is_sensible(estimate) {
         true => format!("± {}", percent(estimate.half_width())),
-        false => TOO_FEW_BLOCKS.to_owned(),
+        false => TOO_UNCERTAIN.to_owned(),
     }
 }
 
@@ -32,13 +32,13 @@ pub fn half_width(estimate: &Estimate) -> String {
 pub fn with_half_width(value: String, estimate: &Estimate) -> String {
     match is_sensible(estimate) {
         true => format!("{value} {}", half_width(estimate)),
-        false => format!("{value}, {TOO_FEW_BLOCKS}"),
+        false => format!("{value}, {TOO_UNCERTAIN}"),
     }
 }
 
 /// The difference between identical arms: `1.3 %`.
 pub fn difference(share: f64) -> String {
-    if is_difference(share) { percent(share) } else { TOO_FEW_BLOCKS.to_owned() }
+    if is_difference(share) { percent(share) } else { TOO_UNCERTAIN.to_owned() }
 }
 
 /// A share of a whole, of which there is no more than all.
@@ -129,11 +129,11 @@ mod tests {
     fn an_interval_that_says_nothing_is_not_shown() {
         let wide = Estimate { value: 2.1, low: 0.2, high: 22.0, level: 0.95, blocks: 2 };
         assert_eq!(ratio(&wide), "-");
-        assert_eq!(interval(&wide), "too few blocks to say");
-        assert_eq!(half_width(&wide), "too few blocks to say");
-        assert_eq!(with_half_width("342 ms".to_owned(), &wide), "342 ms, too few blocks to say");
+        assert_eq!(interval(&wide), "too uncertain to say");
+        assert_eq!(half_width(&wide), "too uncertain to say");
+        assert_eq!(with_half_width("342 ms".to_owned(), &wide), "342 ms, too uncertain to say");
         assert_eq!(half_width(&estimate(2.0, 0.1)), "± 5.0 %");
-        assert_eq!(difference(384.593), "too few blocks to say");
+        assert_eq!(difference(384.593), "too uncertain to say");
         assert_eq!(share(1.004), "100 %");
     }
 

@@ -91,6 +91,18 @@ pub mod parts {
         pub use crate::capacity::{answer, course, legend, levels, range, with_interval};
     }
 
+    /// Parts of a comparison of runs.
+    pub mod comparison {
+        pub use crate::compare::answers::{answers, gate};
+        pub use crate::compare::comparison::{differences, method, name, not_compared, tables};
+    }
+
+    /// Parts of a workload's figures over its runs.
+    pub mod trend {
+        pub use crate::compare::comparison::quantity;
+        pub use crate::compare::trend::{answer, change, note, title};
+    }
+
     /// Parts of a study's result.
     pub mod study {
         pub use crate::study::{

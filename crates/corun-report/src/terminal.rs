@@ -199,7 +199,7 @@ mod tests {
         run.verdicts.clear();
         insta::assert_snapshot!(
             answers_to_terminal(&run, 200, false),
-            @"No comparison: spread takes 200 ms ± 1.0 %, full takes 400 ms, too few blocks to say."
+            @"No comparison: spread takes 200 ms ± 1.0 %, full takes 400 ms, too uncertain to say."
         );
     }
 }

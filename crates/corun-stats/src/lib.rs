@@ -44,7 +44,7 @@ pub use foreign_load::{ForeignLoad, WAITED, steady};
 pub use interim_analyses::{AnalysisPlan, InterimAnalysis};
 pub use percent::percent;
 pub use seed::fresh_seed;
-pub use sense::{TOO_FEW_BLOCKS, is_difference, says_something};
+pub use sense::{TOO_UNCERTAIN, is_difference, says_something};
 pub use sizing::blocks_needed;
 pub use unusual::{Drift, drift, median, outliers, quantile};
 pub use verdict::{Bounds, Unsettled, Verdict, judge, lies_within, noise_floor};

@@ -2,7 +2,7 @@
 //! and no sentence should repeat as if they were results.
 
 /// What stands in place of a figure that says nothing.
-pub const TOO_FEW_BLOCKS: &str = "too few blocks to say";
+pub const TOO_UNCERTAIN: &str = "too uncertain to say";
 
 /// Whether an interval `low` to `high` around a positive `value` says something: it reaches no further than the
 /// value itself, ± 100 %.

@@ -23,7 +23,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsettled {
     /// The interval reaches over orders of magnitude.
-    TooFewBlocks,
+    TooUncertain,
     /// The interval holds "no difference", and is too wide to claim that there is none.
     IntervalHoldsZero,
     /// There is a difference, but it may be too small to matter.
@@ -53,7 +53,7 @@ pub fn judge(estimate: &Estimate, bounds: Bounds) -> Verdict {
     let size = estimate.log.abs();
     let [ratio, low, high] = estimate.ratio();
     if !says_something(ratio, low, high) {
-        Verdict::Inconclusive(Unsettled::TooFewBlocks)
+        Verdict::Inconclusive(Unsettled::TooUncertain)
     } else if lies_within(estimate, bounds.practical) {
         Verdict::NoPracticalEffect
     } else if estimate.interval().holds(0.0) {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn each_answer_has_its_conditions() {
-        use Unsettled::{IntervalHoldsZero, TooFewBlocks, WithinNoiseFloor, WithinPracticalBound};
+        use Unsettled::{IntervalHoldsZero, TooUncertain, WithinNoiseFloor, WithinPracticalBound};
         use Verdict::{Helps, Hurts, Inconclusive, NoPracticalEffect};
         let cases = [
             ((0.10, 0.05), 0.01, Helps),
@@ -116,7 +116,7 @@ mod tests {
             ((0.03, 0.05), 0.01, Inconclusive(IntervalHoldsZero)),
             ((0.015, 0.012), 0.01, Inconclusive(WithinPracticalBound)),
             ((0.03, 0.02), 0.05, Inconclusive(WithinNoiseFloor)),
-            ((3.0, 1.5), 0.01, Inconclusive(TooFewBlocks)),
+            ((3.0, 1.5), 0.01, Inconclusive(TooUncertain)),
         ];
         for ((log, reach), floor, expected) in cases {
             assert_eq!(verdict(log, reach, TWO_PERCENT, floor), expected, "{log} ± {reach}");

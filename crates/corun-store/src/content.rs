@@ -1,14 +1,16 @@
 //! What of a document stands in columns: its head, its answer in one sentence, its samples and observations.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
 
 use corun_record::{
-    Arm, Audit, AuditVerdict, Bench, Blocks, Body, CapacityCurve, Document, EndReason, Ending,
-    MachineSummary, Metric, Observation, Placements, Prediction, PredictionTable, ReadError,
-    Record, Run, Sample, Schedule, Simulation, Source, StudyResult, ThreadSweep, Workload,
-    on_one_line, shortened,
+    AnyDocument, Arm, Audit, AuditVerdict, Bench, Blocks, CapacityCurve, EndReason, Ending,
+    MachineSummary, Metric, Observation, Placements, Prediction, Record, Run, Sample, Schedule,
+    Simulation, Source, StudyResult, ThreadSweep, Workload, excerpt, moment, on_one_line,
+    shortened,
 };
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::error::StoreError;
 
@@ -47,45 +49,111 @@ pub(crate) struct Part {
 /// # Errors
 /// If the text is no document of a run, or not of a version that this corun reads.
 pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
-    let json: Value = serde_json::from_str(text).map_err(|error| {
-        StoreError::Document(format!("expected JSON, found something else: {error}"))
-    })?;
-    let format = json["format"].as_str().unwrap_or_default();
-    let content = match format {
-        Run::FORMAT => Run::from_json(text).map(of_run),
-        Bench::FORMAT => Bench::from_json(text).map(of_bench),
-        StudyResult::FORMAT => StudyResult::from_json(text).map(of_study),
-        Audit::FORMAT => Audit::from_json(text).map(of_audit),
-        Prediction::FORMAT => Prediction::from_json(text).map(|it| of_predictions(vec![it])),
-        PredictionTable::FORMAT => {
-            PredictionTable::from_json(text).map(|it| of_predictions(it.predictions))
-        }
-        <ThreadSweep as Body>::FORMAT => Record::from_json(text).map(of_sweep),
-        <CapacityCurve as Body>::FORMAT => Record::from_json(text).map(of_capacity),
-        <Simulation as Body>::FORMAT => Record::from_json(text).map(of_simulation),
-        <Placements as Body>::FORMAT => Record::from_json(text).map(of_placements),
-        <Blocks as Body>::FORMAT => Record::from_json(text).map(of_blocks),
-        <Schedule as Body>::FORMAT => Record::from_json(text).map(of_schedule),
-        "" => {
-            return Err(StoreError::Document(
-                "expected a document with a format, found JSON without one".to_owned(),
-            ));
-        }
-        other => {
-            return Err(StoreError::Document(format!(
-                "expected the document of a run, found \"{}\"",
-                on_one_line(&shortened(other, MOST))
-            )));
+    let refused = |error: &dyn fmt::Display| StoreError::Document(error.to_string());
+    let document = AnyDocument::from_json(text).map_err(|error| refused(&error))?;
+    let format = document.format().to_owned();
+    let content = match document {
+        AnyDocument::Run(run) => of_run(*run),
+        AnyDocument::Bench(bench) => of_bench(*bench),
+        AnyDocument::Study(study) => of_study(*study),
+        AnyDocument::Audit(audit) => of_audit(*audit),
+        AnyDocument::Prediction(prediction) => of_predictions(vec![*prediction]),
+        AnyDocument::Predictions(table) => of_predictions(table.predictions),
+        AnyDocument::Threads(sweep) => of_sweep(*sweep),
+        AnyDocument::Capacity(curve) => of_capacity(*curve),
+        AnyDocument::Simulation(simulation) => of_simulation(*simulation),
+        AnyDocument::Placements(placements) => of_placements(*placements),
+        AnyDocument::Blocks(blocks) => of_blocks(*blocks),
+        AnyDocument::Schedule(schedule) => of_schedule(*schedule),
+        // What follows from kept runs is not kept itself.
+        AnyDocument::Comparison(_) | AnyDocument::Trend(_) | AnyDocument::Other { .. } => {
+            let found = on_one_line(&shortened(&format, MOST));
+            return Err(refused(&format!("expected the document of a run, found \"{found}\"")));
         }
     };
-    let content = content.map_err(|error: ReadError| StoreError::Document(error.to_string()))?;
+    let head: Head = serde_json::from_str(text).map_err(|error| refused(&error))?;
+    check(&content.parts)?;
     Ok(Content {
-        format: format.to_owned(),
-        version: json["version"].as_i64().unwrap_or(0),
+        format,
+        version: head.version,
+        started: head.started(),
         workload: listed(&content.workload).into_owned(),
         answer: shortened(&content.answer, MOST).into_owned(),
         ..content
     })
+}
+
+/// What a document says of its version and its start, wherever its format has it.
+#[derive(Deserialize)]
+struct Head {
+    version: i64,
+    #[serde(default)]
+    started: Start,
+    /// A table of predictions has no start of its own.
+    #[serde(default)]
+    predictions: Vec<Dated>,
+}
+
+#[derive(Deserialize)]
+struct Dated {
+    #[serde(default)]
+    started: Start,
+}
+
+/// A start in UTC, as the store sorts and filters it; empty where documents of an older version do not say it.
+#[derive(Default, Deserialize)]
+#[serde(try_from = "String")]
+struct Start(String);
+
+impl TryFrom<String> for Start {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self(text));
+        }
+        let time = moment(&text).ok_or_else(|| {
+            format!(
+                "expected the start in RFC 3339, such as 2026-11-01T18:30:00Z, found \"{}\"",
+                excerpt(&text)
+            )
+        })?;
+        Ok(Self(humantime::format_rfc3339_seconds(time).to_string()))
+    }
+}
+
+impl Head {
+    fn started(self) -> String {
+        let first = self.predictions.into_iter().next().map(|it| it.started);
+        match self.started.0.is_empty() {
+            true => first.unwrap_or_default().0,
+            false => self.started.0,
+        }
+    }
+}
+
+/// Whether each arm and each sample has a place of its own.
+///
+/// # Errors
+/// The first two that share one.
+fn check(parts: &[Part]) -> Result<(), StoreError> {
+    for part in parts {
+        let mut arms = HashSet::new();
+        if let Some(arm) = part.arms.iter().find(|arm| !arms.insert(&arm.id)) {
+            let id = excerpt(&arm.id);
+            let error = format!("expected arms of different names, found two called \"{id}\"");
+            return Err(StoreError::Document(error));
+        }
+        let mut places = HashSet::new();
+        let mut samples = part.samples.iter();
+        if let Some(sample) = samples.find(|it| !places.insert((it.block, it.position))) {
+            return Err(StoreError::Document(format!(
+                "expected one sample at each position of a block, found two at position {} of block {}",
+                sample.position, sample.block
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What documents of all kinds say of themselves.

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use corun_record::{Arm, Document, EndReason, Run, Sample, Workload};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::content::{Content, Part, content, title};
 use crate::error::StoreError;
@@ -126,7 +126,12 @@ impl Store {
         let json = serde_json::to_string(samples).unwrap_or_default();
         let number = self.write(|change| {
             let number = match (growing.number, &growing.unsaid) {
-                (Some(number), _) => number,
+                (Some(number), _) => {
+                    if growing.goes_on {
+                        take_answer_back(change, number)?;
+                    }
+                    number
+                }
                 (None, Some(frame)) => {
                     insert_run(change, &growing.origin, &growing.content(frame, elapsed_s))?.0
                 }
@@ -265,6 +270,23 @@ impl Store {
         run.design.blocks = run.samples.last().map_or(0, |it| it.block.saturating_add(1));
         Ok(run)
     }
+}
+
+/// Makes a run that was answered, and goes on, one of blocks without an answer again: otherwise its document would know
+/// fewer blocks than its tables. The answer becomes what the blocks follow.
+fn take_answer_back(change: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
+    let moved = change
+        .prepare_cached(
+            "UPDATE parts SET beginning = json FROM documents
+             WHERE documents.run = parts.run AND parts.run = ?1 AND part = 0",
+        )?
+        .execute([number])?;
+    if moved > 0 {
+        change.execute("DELETE FROM documents WHERE run = ?1", [number])?;
+        change.execute("DELETE FROM observations WHERE run = ?1", [number])?;
+        change.execute("UPDATE runs SET answer = '', digest = NULL WHERE number = ?1", [number])?;
+    }
+    Ok(())
 }
 
 /// What is kept of an unfinished run beside its blocks.

@@ -21,6 +21,8 @@ pub struct Origin {
     pub folder: String,
     /// The host, where the document names none.
     pub host: Option<String>,
+    /// The start in RFC 3339 and UTC, where the document says none.
+    pub started: Option<String>,
 }
 
 /// A document in the store.
@@ -51,7 +53,10 @@ impl Store {
         document: &str,
         source: &str,
     ) -> Result<Added, StoreError> {
-        let content = content(document)?;
+        let mut content = content(document)?;
+        if content.started.is_empty() {
+            content.started = origin.started.clone().unwrap_or_default();
+        }
         let digest = digest(source);
         self.write(|change| {
             let known = change

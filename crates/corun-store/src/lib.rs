@@ -22,6 +22,6 @@ pub use export::TidyTable;
 pub use grow::{Growing, Unfinished};
 pub use keep::{Added, Origin};
 pub use list::Filter;
-pub use names::Wanted;
+pub use names::{Wanted, check_tags};
 pub use place::default_path;
 pub use store::Store;

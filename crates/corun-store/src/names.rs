@@ -123,9 +123,7 @@ impl Store {
     /// # Errors
     /// If no tag may be called so, or the store cannot be written.
     pub fn tag(&mut self, number: i64, tags: &[String], is_set: bool) -> Result<(), StoreError> {
-        if let Some(tag) = tags.iter().find(|tag| !may_be_tag(tag)) {
-            return Err(StoreError::Tag { tag: tag.clone() });
-        }
+        check_tags(tags)?;
         let change = match is_set {
             true => "INSERT OR IGNORE INTO tags VALUES (?1, ?2)",
             false => "DELETE FROM tags WHERE run = ?1 AND tag = ?2",
@@ -159,6 +157,17 @@ impl Store {
             }
             Ok(())
         })
+    }
+}
+
+/// Whether tags may be called so.
+///
+/// # Errors
+/// The first that may not.
+pub fn check_tags(tags: &[String]) -> Result<(), StoreError> {
+    match tags.iter().find(|tag| !may_be_tag(tag)) {
+        Some(tag) => Err(StoreError::Tag { tag: tag.clone() }),
+        None => Ok(()),
     }
 }
 

@@ -151,6 +151,7 @@ impl Keeper {
             line: std::env::args_os().skip(1).collect(),
             folder: folder.to_string_lossy().into_owned(),
             host: corun_measure::host(),
+            started: None,
         };
         Self { state: State::NotOpened(Box::new(Growing::new(origin, D::FORMAT, D::VERSION))) }
     }

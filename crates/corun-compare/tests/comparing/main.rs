@@ -242,8 +242,8 @@ fn each_of_several_runs_is_compared_with_the_first() {
 #[test]
 fn a_text_that_is_no_document_with_observations_is_refused() {
     for (text, expected) in [
-        ("", "expected corun-run written by corun as JSON, found something else"),
-        ("{}", "expected corun-run written by corun as JSON"),
+        ("", "expected a document written by corun as JSON, found something else"),
+        ("{}", "expected a document written by corun as JSON"),
         (r#"{"format": "corun-doctor", "version": 1}"#, "found format \"corun-doctor\""),
         (r#"{"format": "corun-run", "version": 99}"#, "expected a version up to"),
     ] {

@@ -69,7 +69,7 @@ fn sentence(comparison: &Comparison, ratios: &[Observation]) -> Option<String> {
         let Estimate { value, low, high, .. } = seen.estimate;
         let quantile = seen.of.as_deref().unwrap_or_default();
         if high > MEANINGLESS * low {
-            return format!("{quantile} unknown (too few blocks to say)");
+            return format!("{quantile} unknown (too uncertain to say)");
         }
         format!("{quantile} {value:.2} times as long (95 % interval {low:.2} to {high:.2})")
     };

@@ -73,6 +73,8 @@ impl Request {
                 warmup: service.warmup.as_deref().map(texts).unwrap_or_default(),
                 cpus: Vec::new(),
             }),
+            program: None,
+            input: None,
         };
         let command = |argv: &[OsString]| Command {
             argv: argv.to_vec(),

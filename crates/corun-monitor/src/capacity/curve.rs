@@ -246,6 +246,8 @@ pub(crate) mod tests {
                 operations: 1.0,
                 steady: true,
                 load: None,
+                program: None,
+                input: None,
             },
             mix: Vec::new(),
             source: Source::Measured,

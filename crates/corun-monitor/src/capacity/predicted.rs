@@ -46,6 +46,8 @@ pub fn predicted_curve(
             operations: 1.0,
             steady: true,
             load: None,
+            program: None,
+            input: None,
         },
         mix: Vec::new(),
         source: Source::Predicted,

@@ -49,10 +49,11 @@ pub(super) fn article(of: &Bench, detail: Detail) -> Article {
     sections.extend(machine(of.machine.as_ref().or(of.runs.first().map(|it| &it.machine))));
     let mut names: Vec<&str> = of.runs.iter().map(|it| it.workload.name.as_str()).collect();
     names.dedup();
+    let is_swept = !hierarchy(of).is_empty();
     Article {
         kind: "Bench",
-        title: names.join(", "),
-        answers: answers(of),
+        title: if is_swept { "The memory hierarchy".to_owned() } else { names.join(", ") },
+        answers: if is_swept { answers_by_size(of) } else { answers(of) },
         sections,
         ..Article::default()
     }
@@ -60,23 +61,39 @@ pub(super) fn article(of: &Bench, detail: Detail) -> Article {
 
 /// The headline of each workload.
 fn answers(of: &Bench) -> Vec<Statement> {
-    let is_swept = !hierarchy(of).is_empty();
     let headline = |run: &Run| {
         let first = super::run::answers(run).into_iter().next()?;
         let name = bench::name(&run.workload.name, &run.workload.parameters, of);
         Some(Statement { sentence: format!("{name}: {}", first.sentence), ..first })
     };
-    let most = if is_swept { 0 } else { 8 };
-    let mut answers: Vec<Statement> = of.runs.iter().filter_map(headline).take(most).collect();
+    const MOST: usize = 8;
+    let mut answers: Vec<Statement> = of.runs.iter().filter_map(headline).take(MOST).collect();
     let rest = of.runs.len().saturating_sub(answers.len());
-    if rest > 0 && !is_swept {
+    if rest > 0 {
         answers.push(Statement::new("even", format!("{rest} more workloads stand in the table.")));
     }
-    if is_swept {
-        answers
-            .push(Statement::new("even", "What a load and a byte cost at each size of the data."));
-    }
     answers
+}
+
+/// What the smallest and the largest data of each kind of access cost.
+fn answers_by_size(of: &Bench) -> Vec<Statement> {
+    let of_figure = |figure: Figure| {
+        let Plot::Lines(lines) = figure.plot else { return None };
+        let (what, unit) = match figure.name {
+            "latency" => ("A load takes", "ns"),
+            _ => ("In a second move", "GB"),
+        };
+        let at = |point: &Point| {
+            format!("{} {unit} at {}", figures::three_digits(point.y), size_text(point.x as u64))
+        };
+        let ends = lines.series.iter().filter_map(|series| {
+            let (first, last) = (series.points.first()?, series.points.last()?);
+            Some(format!("{}, {} ({})", at(first), at(last), series.name))
+        });
+        let ends: Vec<String> = ends.collect();
+        Some(Statement::new("even", format!("{what} {}.", ends.join("; "))))
+    };
+    hierarchy(of).into_iter().filter_map(of_figure).collect()
 }
 
 /// The SMT yield, or what there is, of each workload.

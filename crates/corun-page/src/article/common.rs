@@ -1,6 +1,6 @@
 //! What all articles have: caveats, the machine, who wrote it when.
 
-use corun_record::{Caveat, Ending, Estimate, MachineSummary};
+use corun_record::{Caveat, Ending, Estimate, MachineSummary, Workload, shortened};
 use corun_report::parts::{figures, prose};
 use corun_report::seconds;
 
@@ -76,6 +76,15 @@ pub(super) fn thinned<T: Clone>(mut all: Vec<T>, most: usize, by: impl Fn(&T) ->
     let last = all.len() - 1;
     let steps = most.max(2) - 1;
     (0..=steps).map(|step| all[step * last / steps].clone()).collect()
+}
+
+/// What was run, for a heading: a command with its arguments, the middle of a long one left out, or a workload's name.
+pub(super) fn title(workload: &Workload) -> String {
+    const MOST: usize = 120;
+    match workload.command.is_empty() {
+        true => workload.name.clone(),
+        false => shortened(&shell_words::join(&workload.command), MOST).into_owned(),
+    }
 }
 
 /// A text with a capital first.

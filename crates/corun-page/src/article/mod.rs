@@ -1,11 +1,12 @@
 //! What a page says of a document, before it takes a form: an answer, pictures, tables, evidence.
 //!
-//! A file here makes the article of a format from its document; `read` finds the one for a text.
+//! A file here makes the article of a format from its document; `Opened::article` finds the one for a document.
 
 mod audit;
 mod bench;
 mod capacity;
 mod common;
+mod comparison;
 mod other;
 mod placements;
 mod prediction;
@@ -15,12 +16,8 @@ mod study;
 mod threads;
 mod topology;
 
-use corun_record::{
-    Audit, Bench, Body, CapacityCurve, Document, Placements, Prediction, PredictionTable,
-    ReadError, Record, Run, Schedule, StudyResult, ThreadSweep, Tree,
-};
+use corun_record::{AnyDocument, Prediction, Tree};
 use corun_report::parts;
-use serde::Deserialize;
 
 use crate::plot::Plot;
 use crate::{Detail, Given, PageError};
@@ -192,69 +189,62 @@ fn number(text: &str) -> Option<f64> {
     Some(value * factor)
 }
 
-/// The article of a document.
-///
-/// # Errors
-/// If it is no document of corun, or of a newer version.
-pub(crate) fn read(given: &Given, detail: Detail) -> Result<Article, PageError> {
-    #[derive(Deserialize)]
-    struct Head {
-        format: String,
-    }
-    let text = given.text.as_str();
-    let failed = |error: ReadError| PageError::Document { name: given.name.clone(), error };
-    let head: Head = serde_json::from_str(text)
-        .map_err(|error| PageError::NoDocument { name: given.name.clone(), error })?;
-    let article = match head.format.as_str() {
-        Run::FORMAT => run::article(&document::<Run>(text).map_err(failed)?, detail),
-        <ThreadSweep as Body>::FORMAT => {
-            threads::article(&document::<Record<ThreadSweep>>(text).map_err(failed)?, detail)
-        }
-        StudyResult::FORMAT => study::article(&document(text).map_err(failed)?, detail),
-        Prediction::FORMAT => {
-            let prediction: Prediction = document(text).map_err(failed)?;
-            prediction::article(&[prediction], detail)
-        }
-        PredictionTable::FORMAT => {
-            let table: PredictionTable = document(text).map_err(failed)?;
-            prediction::article(&table.predictions, detail)
-        }
-        Bench::FORMAT => bench::article(&document(text).map_err(failed)?, detail),
-        Audit::FORMAT => audit::article(&document(text).map_err(failed)?, detail),
-        <CapacityCurve as Body>::FORMAT => {
-            capacity::article(&document::<Record<CapacityCurve>>(text).map_err(failed)?, detail)
-        }
-        <Schedule as Body>::FORMAT => {
-            schedule::article(&document::<Record<Schedule>>(text).map_err(failed)?, detail)
-        }
-        <Placements as Body>::FORMAT => {
-            placements::article(&document::<Record<Placements>>(text).map_err(failed)?, detail)
-        }
-        format if format.starts_with("corun-") => {
-            let no_document = |error| PageError::NoDocument { name: given.name.clone(), error };
-            let tree: Tree = serde_json::from_str(text).map_err(no_document)?;
-            match format {
-                topology::FORMAT => topology::article(&tree, detail),
-                _ => other::article(&tree, detail),
+/// A document that a page is made of, read.
+pub(crate) struct Opened<'a> {
+    name: &'a str,
+    document: AnyDocument,
+}
+
+impl<'a> Opened<'a> {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// If it is no document of corun, or of a newer version.
+    pub(crate) fn of(given: &'a Given) -> Result<Self, PageError> {
+        let name = given.name.as_str();
+        match AnyDocument::from_json(&given.text) {
+            Ok(AnyDocument::Other { format, .. }) if !format.starts_with("corun-") => {
+                Err(PageError::Foreign { name: name.to_owned(), format })
             }
+            Ok(document) => Ok(Self { name, document }),
+            Err(error) => Err(PageError::Document { name: name.to_owned(), error }),
         }
-        _ => {
-            return Err(PageError::Foreign { name: given.name.clone(), format: head.format });
-        }
-    };
-    Ok(Article { source: given.name.clone(), ..article })
-}
-
-fn document<D: Document>(text: &str) -> Result<D, ReadError> {
-    D::from_json(text)
-}
-
-/// The predictions of a document, for the matrix of all pairs.
-pub(crate) fn predictions(given: &Given) -> Vec<Prediction> {
-    if let Ok(prediction) = Prediction::from_json(&given.text) {
-        return vec![prediction];
     }
-    PredictionTable::from_json(&given.text).map_or_else(|_| Vec::new(), |it| it.predictions)
+
+    /// The predictions that it is of, for the matrix of all pairs.
+    pub(crate) fn predictions(&self) -> &[Prediction] {
+        match &self.document {
+            AnyDocument::Prediction(prediction) => std::slice::from_ref(&**prediction),
+            AnyDocument::Predictions(table) => &table.predictions,
+            _ => &[],
+        }
+    }
+
+    /// What a page says of it.
+    pub(crate) fn article(&self, detail: Detail) -> Article {
+        let article = match &self.document {
+            AnyDocument::Run(it) => run::article(it, detail),
+            AnyDocument::Threads(it) => threads::article(it, detail),
+            AnyDocument::Study(it) => study::article(it, detail),
+            AnyDocument::Prediction(_) | AnyDocument::Predictions(_) => {
+                prediction::article(self.predictions(), detail)
+            }
+            AnyDocument::Bench(it) => bench::article(it, detail),
+            AnyDocument::Audit(it) => audit::article(it, detail),
+            AnyDocument::Capacity(it) => capacity::article(it, detail),
+            AnyDocument::Schedule(it) => schedule::article(it, detail),
+            AnyDocument::Placements(it) => placements::article(it, detail),
+            AnyDocument::Comparison(it) => comparison::article(it, detail),
+            AnyDocument::Trend(it) => comparison::over_time(it, detail),
+            AnyDocument::Simulation(it) => other::article(&Tree::of(it), detail),
+            AnyDocument::Blocks(it) => other::article(&Tree::of(it), detail),
+            AnyDocument::Other { format, fields } if format == topology::FORMAT => {
+                topology::article(fields, detail)
+            }
+            AnyDocument::Other { fields, .. } => other::article(fields, detail),
+        };
+        Article { source: self.name.to_owned(), ..article }
+    }
 }
 
 pub(crate) use bench::hierarchy;
@@ -276,7 +266,7 @@ mod tests {
         assert_eq!(of("64 KiB"), Some(65536.0));
         assert_eq!(of("-0.5"), Some(-0.5));
         assert_eq!(of("3.4 µs"), Some(3.4 * 1e-6));
-        for words in ["", "-", "spread", "4x", "[1]", "too few blocks to say"] {
+        for words in ["", "-", "spread", "4x", "[1]", "too uncertain to say"] {
             assert_eq!(of(words), None, "{words}");
         }
     }

@@ -77,7 +77,7 @@ fn parts(name: &str, value: &Tree, detail: Detail, depth: usize) -> Vec<Part> {
                 false => vec![Part::List(shortened(texts, detail))],
             }
         }
-        Tree::List(items) => table(name, items, detail).map(Part::Table).into_iter().collect(),
+        Tree::List(items) => tables(name, items, detail).into_iter().map(Part::Table).collect(),
         Tree::Table(fields) => {
             let single = fields.iter().filter_map(|(name, it)| Some((title(name), it.text()?)));
             let facts: Vec<(String, String)> = single.collect();
@@ -114,39 +114,49 @@ fn shortened(mut texts: Vec<String>, detail: Detail) -> Vec<String> {
     texts
 }
 
-/// Items with their fields as columns, in the order in which fields appear first.
-fn table(name: &str, items: &[Tree], detail: Detail) -> Option<Table> {
-    let leaves: Vec<Vec<(String, String)>> =
-        items.iter().take(detail.rows).map(Tree::leaves).collect();
-    let mut columns: Vec<&str> = Vec::new();
-    for (path, _) in leaves.iter().flatten() {
-        if !columns.contains(&path.as_str()) {
-            columns.push(path);
-        }
-    }
+/// Items with their fields as columns, in the order in which fields appear first; what lists within them hold stands in a
+/// table of its own.
+fn tables(name: &str, items: &[Tree], detail: Detail) -> Vec<Table> {
     // A table that is wider than this is read as fields and values.
     const WIDEST: usize = 14;
-    if columns.is_empty() {
-        return None;
+    type Fields = Vec<(String, String)>;
+    let is_in_list = |path: &str| path.split('.').any(|it| it.parse::<usize>().is_ok());
+    let all = items.iter().take(detail.rows).map(Tree::leaves);
+    let (mut own, mut below): (Vec<Fields>, Vec<Fields>) =
+        all.map(|it| it.into_iter().partition::<Fields, _>(|(path, _)| !is_in_list(path))).unzip();
+    let mut columns: Vec<String> = Vec::new();
+    for (path, _) in own.iter().flatten() {
+        if !columns.contains(path) {
+            columns.push(path.clone());
+        }
     }
-    let mut whole = if columns.len() > WIDEST {
-        let rows = leaves.iter().enumerate().flat_map(|(index, fields)| {
-            fields
-                .iter()
-                .map(move |(path, text)| vec![(index + 1).to_string(), path.clone(), text.clone()])
-        });
-        Table::of(name, &["item", "field", "value"], rows.collect(), detail)
-    } else {
-        let cell = |fields: &Vec<(String, String)>, column: &&str| {
-            fields.iter().find(|it| it.0 == **column).map_or_else(String::new, |it| it.1.clone())
+    if columns.len() > WIDEST {
+        below = items.iter().take(detail.rows).map(Tree::leaves).collect();
+        (own, columns) = (Vec::new(), Vec::new());
+    }
+    let mut tables = Vec::new();
+    if !columns.is_empty() {
+        let cell = |fields: &Fields, column: &String| {
+            fields.iter().find(|it| it.0 == *column).map_or_else(String::new, |it| it.1.clone())
         };
-        let rows = leaves.iter().map(|it| columns.iter().map(|column| cell(it, column)).collect());
-        let header: Vec<String> = columns.iter().map(|it| it.replace('_', " ")).collect();
+        let rows = own.iter().map(|it| columns.iter().map(|column| cell(it, column)).collect());
+        let header: Vec<String> = columns.iter().map(|it| it.replace(['_', '.'], " ")).collect();
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        Table::of(name, &header, rows.collect(), detail)
-    };
-    whole.left_out += items.len().saturating_sub(detail.rows);
-    Some(whole)
+        tables.push(Table::of(name, &header, rows.collect(), detail));
+    }
+    let rows = below.into_iter().enumerate().flat_map(|(index, fields)| {
+        fields.into_iter().map(move |(path, text)| vec![(index + 1).to_string(), path, text])
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if !rows.is_empty() {
+        let caption =
+            if tables.is_empty() { name.to_owned() } else { format!("{name}: more of each") };
+        tables.push(Table::of(caption, &["item", "field", "value"], rows, detail));
+    }
+    if let Some(first) = tables.first_mut() {
+        first.left_out += items.len().saturating_sub(detail.rows);
+    }
+    tables
 }
 
 /// The items of a list; none of anything else.

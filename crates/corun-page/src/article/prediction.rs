@@ -361,7 +361,7 @@ fn misses(prediction: &Prediction, detail: Detail) -> Option<Table> {
 }
 
 /// Who can share a core: each program beside each other, where several predictions have pairs.
-pub(crate) fn pairs(predictions: &[Prediction]) -> Option<Figure> {
+pub(crate) fn pairs<'a>(predictions: impl Iterator<Item = &'a Prediction>) -> Option<Figure> {
     let mut pairs: Vec<(String, String, f64)> = Vec::new();
     for it in predictions {
         for placement in &it.beside {

@@ -7,7 +7,7 @@ use corun_record::{Answer, Arm, Metric, Placement, Run, Sample};
 use corun_report::parts::{self, figures, prose};
 use corun_report::{interval, ratio, seconds};
 
-use super::common::{capital, level, limits, machine, origin, thinned, trust};
+use super::common::{capital, level, limits, machine, origin, thinned, title, trust};
 use super::{Article, Figure, Part, Section, Statement, Table};
 use crate::Detail;
 use crate::plot::bars::{Bar, Bars};
@@ -26,7 +26,7 @@ pub(super) fn article(run: &Run, detail: Detail) -> Article {
     sections.extend(machine(Some(&run.machine)));
     Article {
         kind: "Measurement",
-        title: run.workload.name.clone(),
+        title: title(&run.workload),
         answers: answers(run),
         sections,
         ..Article::default()

@@ -275,7 +275,7 @@ fn three(figure: &StudyFigure) -> Vec<Bar> {
             limits: limits(estimate).filter(|it| it[0] < it[1]),
             figure: match is_sensible {
                 true => format!("{} {name}", value(estimate.value)),
-                false => format!("{name}: too few blocks"),
+                false => format!("{name}: too uncertain to say"),
             },
             class,
             is_joined: !bars.is_empty(),

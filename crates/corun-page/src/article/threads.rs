@@ -6,7 +6,7 @@ use corun_record::{
 use corun_report::parts::{figures, prose, threads};
 use corun_report::{interval, joules, ratio, seconds};
 
-use super::common::{capital, level, limits, machine, origin, trust};
+use super::common::{capital, level, limits, machine, origin, title, trust};
 use super::run::{cores, course_of, placed_arm};
 use super::{Article, Figure, Part, Section, Statement, Table};
 use crate::Detail;
@@ -45,7 +45,7 @@ pub(super) fn article(sweep: &Record<ThreadSweep>, detail: Detail) -> Article {
     sections.extend(machine(sweep.machine.as_ref()));
     Article {
         kind: "How many threads",
-        title: body.workload.name.clone(),
+        title: title(&body.workload),
         answers: vec![Statement::new(tone(sweep), threads::answer(sweep))],
         sections,
         ..Article::default()
@@ -170,7 +170,8 @@ fn bars(sweep: &Record<ThreadSweep>, detail: Detail) -> Figure {
                 format!("{} ({})", ratio(&score), interval(&score))
             }
             _ if is_chosen => "1.00".to_owned(),
-            _ => "too few blocks".to_owned(),
+            _ if candidate.blocks < 2 => "too few blocks".to_owned(),
+            _ => "too uncertain".to_owned(),
         };
         let text = |value: Option<f64>, form: fn(f64) -> String| {
             value.map_or_else(|| "-".to_owned(), form)
@@ -231,7 +232,10 @@ fn chosen_place(sweep: &Record<ThreadSweep>) -> Option<Figure> {
     let chosen = body.chosen()?;
     Some(Figure {
         name: "placement",
-        message: format!("Where the workers of {} ran", chosen.arm.id),
+        message: match chosen.arm.placement {
+            Placement::Free(_) => format!("The kernel places the workers of {}", chosen.arm.id),
+            _ => format!("Where the workers of {} ran", chosen.arm.id),
+        },
         note: format!("The logical CPUs of the cores that may be used. {}.", subject(sweep)),
         plot: Plot::Places(Places { cores: cores(&arms)?, rows: vec![placed_arm(&chosen.arm)] }),
         table: None,

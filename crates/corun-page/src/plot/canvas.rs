@@ -106,7 +106,8 @@ pub(crate) enum Mark {
     Triangle,
     Diamond,
     Cross,
-    Line,
+    /// A piece of a dashed line.
+    Dashes,
 }
 
 impl Mark {
@@ -215,6 +216,8 @@ pub(crate) fn marked(mark: Mark, class: &str, x: f64, y: f64, size: f64) -> Elem
             );
             path(&format!("{class} stroke"), &data)
         }
-        Mark::Line => line(&format!("{class} stroke"), (x - 1.4 * size, y), (x + 1.4 * size, y)),
+        Mark::Dashes => {
+            line(&format!("{class} stroke dashed"), (x - 1.6 * size, y), (x + 1.6 * size, y))
+        }
     }
 }

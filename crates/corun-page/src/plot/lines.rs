@@ -43,7 +43,7 @@ const HEIGHT: f64 = 260.0;
 pub(crate) fn draw(lines: &Lines, width: f64) -> Canvas {
     let mut canvas = Canvas::new(width);
     let mark = |index: usize, series: &Series| {
-        if series.is_ideal { Mark::Line } else { Mark::of(index) }
+        if series.is_ideal { Mark::Dashes } else { Mark::of(index) }
     };
     let entries: Vec<(Mark, &str, &str)> = lines
         .series
@@ -80,7 +80,7 @@ pub(crate) fn draw(lines: &Lines, width: f64) -> Canvas {
     across(&mut canvas, lines, &x, values.x, bottom);
     canvas.add(line("frame", (left, bottom), (right, bottom)));
     for (index, series) in lines.series.iter().enumerate() {
-        let class = if series.is_ideal { "ideal" } else { "curve" };
+        let class = if series.is_ideal { "curve dashed" } else { "curve" };
         // Points at the same place stand beside each other.
         let aside = if lines.is_logarithmic || series.is_ideal { 0.0 } else { index as f64 * 4.0 };
         let points = series.points.iter().map(|point| (x.at(point.x) - aside, y.at(point.y)));

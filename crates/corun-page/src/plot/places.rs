@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canvas::{Anchor, Canvas, letters, rect, text};
+use super::canvas::{Anchor, Canvas, Mark, letters, rect, text};
 
 /// Arms over the same cores.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +24,51 @@ pub(crate) struct PlacedArm {
     pub free: Option<u32>,
 }
 
+/// What a logical CPU is to an arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Worker,
+    Idle,
+    Unused,
+    Open,
+}
+
+impl State {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Idle => "idle",
+            Self::Unused => "unused",
+            Self::Open => "open",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Worker => "a worker, or so many",
+            Self::Idle => "a sibling that stays idle",
+            Self::Unused => "not used",
+            Self::Open => "the kernel may choose it",
+        }
+    }
+}
+
+impl PlacedArm {
+    /// Whether it is no arm but a machine on which nothing runs.
+    fn is_machine(&self) -> bool {
+        self.workers.is_empty() && self.idle.is_empty() && self.free.is_none()
+    }
+
+    fn state(&self, cpu: u32) -> State {
+        match (self.workers.contains_key(&cpu), self.idle.contains(&cpu)) {
+            (true, _) => State::Worker,
+            (false, true) => State::Idle,
+            (false, false) if self.free.is_some() => State::Open,
+            (false, false) => State::Unused,
+        }
+    }
+}
+
 const CELL: [f64; 2] = [7.0, 26.0];
 const GAP: f64 = 6.0;
 
@@ -34,11 +79,16 @@ pub(crate) fn draw(places: &Places, width: f64) -> Canvas {
     let cpus: usize = places.cores.iter().map(Vec::len).sum();
     let gaps = GAP * places.cores.len() as f64;
     let cell = ((width - left - gaps) / cpus.max(1) as f64).clamp(CELL[0], CELL[1]);
-    canvas.legend(&[
-        (super::canvas::Mark::Square, "worker", "a worker, or so many"),
-        (super::canvas::Mark::Square, "idle", "a sibling that stays idle"),
-        (super::canvas::Mark::Square, "unused", "not used"),
-    ]);
+    let all: Vec<u32> = places.cores.iter().flatten().copied().collect();
+    let has =
+        |state: State| places.rows.iter().any(|row| all.iter().any(|cpu| row.state(*cpu) == state));
+    let legend = [State::Worker, State::Idle, State::Unused, State::Open].into_iter();
+    let legend = legend.filter(|state| has(*state));
+    let legend: Vec<_> =
+        legend.map(|state| (Mark::Square, state.class(), state.meaning())).collect();
+    if !places.rows.iter().all(PlacedArm::is_machine) {
+        canvas.legend(&legend);
+    }
     canvas.height += 4.0;
     let mut is_first = true;
     for row in &places.rows {
@@ -51,17 +101,15 @@ pub(crate) fn draw(places: &Places, width: f64) -> Canvas {
             let base = top + numbers + cell / 2.0 + 7.0;
             canvas.add(text("label", Anchor::End, left - 8.0, base, &row.label));
         }
-        if let Some(workers) = row.free {
-            let words = format!("{workers} workers, wherever the kernel puts them");
-            let base =
-                top + if is_first && !canvas.is_narrow() { 16.0 } else { 0.0 } + cell / 2.0 + 7.0;
-            canvas.add(text("tick", Anchor::Start, left, base, &words));
-            canvas.height = base + cell / 2.0 + 4.0;
-            is_first = false;
-            continue;
-        }
         let has_numbers = is_first || canvas.is_narrow();
         canvas.height = draw_row(&mut canvas, places, row, [left, cell], top, has_numbers);
+        if let Some(workers) = row.free {
+            let workers =
+                if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
+            let words = format!("{workers}, wherever the kernel puts them");
+            canvas.add(text("tick", Anchor::Start, left, canvas.height + 4.0, &words));
+            canvas.height += 16.0;
+        }
         is_first = false;
     }
     canvas.note(
@@ -89,16 +137,19 @@ fn draw_row(
         }
         canvas.add(rect("core", x, top, length, cell + 4.0));
         for (at, cpu) in core.iter().enumerate() {
-            let (class, words, figure) = match (row.workers.get(cpu), row.idle.contains(cpu)) {
-                (Some(1), _) => ("worker", format!("CPU {cpu}: a worker"), String::new()),
-                (Some(many), _) => {
-                    ("worker", format!("CPU {cpu}: {many} workers"), many.to_string())
-                }
-                (None, true) => ("idle", format!("CPU {cpu}: idle sibling"), String::new()),
-                (None, false) => ("unused", format!("CPU {cpu}: not used"), String::new()),
+            let state = row.state(*cpu);
+            let (words, figure) = match row.workers.get(cpu) {
+                Some(1) => ("a worker".to_owned(), String::new()),
+                Some(many) => (format!("{many} workers"), many.to_string()),
+                None => (state.meaning().to_owned(), String::new()),
+            };
+            let words = match row.is_machine() {
+                true => format!("CPU {cpu}"),
+                false => format!("CPU {cpu}: {words}"),
             };
             let place = x + 2.0 + at as f64 * cell;
-            let shape = rect(&format!("cpu {class}"), place + 1.0, top + 2.0, cell - 2.0, cell);
+            let shape =
+                rect(&format!("cpu {}", state.class()), place + 1.0, top + 2.0, cell - 2.0, cell);
             canvas.add_tipped(shape, &words);
             if letters(&figure) < cell {
                 let base = top + cell / 2.0 + 6.0;

@@ -124,7 +124,8 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     }
     caveats.extend(report.other.iter().flat_map(|other| of_other(other)));
     caveats.extend(report.siblings.caveats.iter().cloned());
-    caveats.extend(report.stacked.as_ref().filter(|it| it.late_share > MOST_LATE).map(|it| {
+    caveats.extend(report.stacked.caveat.clone());
+    caveats.extend(report.stacked.predicted.as_ref().filter(|it| it.late_share > MOST_LATE).map(|it| {
         Caveat::new(
             "late-refill",
             format!(

@@ -30,7 +30,7 @@ pub(crate) use probe_memory::MemoryProbe;
 pub(crate) use profile::ProfiledRun;
 pub(crate) use report::Report;
 pub(crate) use simulate::SimulatedRun;
-pub(crate) use stacked::stacked;
+pub(crate) use stacked::{StackedRun, stacked};
 pub use threads::Workers;
 pub(crate) use threads::{ThreadTraces, ThreadsRun};
 pub(crate) use trace::RecordedRun;

@@ -5,14 +5,14 @@ use std::time::{Duration, SystemTime};
 use corun_measure::machine_summary;
 use corun_record::{
     ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
-    OtherProgram, Placement, PredictedCore, PredictedPlacement, PredictedStacked, PredictedWindow,
-    Prediction, SkippedPart, Source, TracedPart, WhatIf,
+    OtherProgram, Placement, PredictedCore, PredictedPlacement, PredictedWindow, Prediction,
+    SkippedPart, Source, TracedPart, WhatIf,
 };
 use corun_sim::{Spread, plausible};
 
 use super::{
     BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, RecordedRun,
-    SiblingRuns, SimulatedRun, ThreadsRun, caveats,
+    SiblingRuns, SimulatedRun, StackedRun, ThreadsRun, caveats,
 };
 use crate::estimate::{LEVEL, over, repeated};
 use crate::siblings::{self, Threads, slowdown, with_model_error, work, work_of_two};
@@ -33,7 +33,7 @@ pub(crate) struct Report<'a> {
     pub(crate) simulated: &'a SimulatedRun,
     pub(crate) beside: &'a [BesideRun],
     pub(crate) threads: &'a [ThreadsRun],
-    pub(crate) stacked: Option<PredictedStacked>,
+    pub(crate) stacked: StackedRun,
     pub(crate) extrapolated: ExtrapolatedRun,
 }
 
@@ -75,7 +75,7 @@ impl Report<'_> {
             },
             observations: self.observations(ghz, not_predicted.is_none()),
             beside: if not_predicted.is_none() { self.placements() } else { Vec::new() },
-            stacked: self.stacked.clone().filter(|_| not_predicted.is_none()),
+            stacked: self.stacked.predicted.clone().filter(|_| not_predicted.is_none()),
             what_if: if not_predicted.is_none() { self.what_if() } else { Vec::new() },
             not_predicted,
             stack: siblings::stack(&self.simulated.windows),
@@ -198,7 +198,7 @@ impl Report<'_> {
                 Placement::Packed(_) => Metric::CoreEquivalence,
                 _ => Metric::SmtYield,
             };
-            let stacked = self.stacked.as_ref().filter(|_| metric == Metric::SmtYield);
+            let stacked = self.stacked.predicted.as_ref().filter(|_| metric == Metric::SmtYield);
             let gain = stacked.map(|stacked| over(&value, &stacked.work));
             let gain = gain.map(|gain| {
                 predicted(Metric::MultitaskingGain, it.placement, Placement::Stacked, gain)
@@ -209,6 +209,7 @@ impl Report<'_> {
         let known = all.iter().filter(|it| it.setting.is_none() && it.can_be());
         let of_turns = self
             .stacked
+            .predicted
             .as_ref()
             .map(|it| predicted(Metric::TimeSlicing, Placement::Stacked, spread, it.work));
         known.filter_map(of_placement).flatten().chain(of_turns).collect()

@@ -4,8 +4,9 @@
 //! copy alone, so that this is all that is simulated.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use corun_record::{Estimate, PredictedStacked, Progress, Stage};
+use corun_record::{Caveat, Estimate, PredictedStacked, Progress, Stage};
 use corun_sim::{Recording, simulate_refills};
 use corun_stats::student_t;
 
@@ -19,18 +20,34 @@ const SWITCH_US: f64 = 2.0;
 /// Instructions of the other copy between two slices, at most: enough to fill a second level.
 const MOST_BETWEEN: f64 = 4e6;
 
-/// Predicts the work of stacked copies; none where that was not asked for.
+/// The fewest places that an interval rests on.
+const FEWEST: usize = 2;
+/// The part of the time that slices have in any case, however long took what comes before them.
+const PART_IN_ANY_CASE: u32 = 6;
+
+/// Stacked copies, where they were asked for.
+#[derive(Default)]
+pub(crate) struct StackedRun {
+    /// Their work; none where there was no time for it.
+    pub(super) predicted: Option<PredictedStacked>,
+    /// That there was no time for all of it.
+    pub(super) caveat: Option<Caveat>,
+}
+
+/// Predicts the work of stacked copies, up to the end of the job's time.
 pub(crate) fn stacked(
     job: &Job<'_>,
     core: &Core<'_>,
     recorded: &RecordedRun,
     (fitted, simulated): (&FittedModel, &SimulatedRun),
+    end: Instant,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Option<PredictedStacked>, PredictError> {
+) -> Result<StackedRun, PredictError> {
     if !job.beside.stacked {
-        return Ok(None);
+        return Ok(StackedRun::default());
     }
+    let end = end.max(Instant::now() + job.max_time / PART_IN_ANY_CASE);
     progress.begin(Stage::new("simulating time slices", "", None));
     let slice = SLICE_MS * fitted.model.gigahertz * 1e6;
     let between = (slice * simulated.windows.together.ipc()).min(MOST_BETWEEN) as u64;
@@ -40,18 +57,39 @@ pub(crate) fn stacked(
         total: recorded.thread_instructions,
     };
     let goes_on = || !stop.load(Ordering::Relaxed);
+    let has_time = || Instant::now() < end;
     let (pages, seed) = (job.pages, job.beside.seed);
+    let (model, timings) = (&fitted.model, core.timings);
     let refills =
-        simulate_refills(&fitted.model, core.timings, counted, pages, seed, between, goes_on)?
+        simulate_refills(model, timings, counted, pages, seed, between, (goes_on, has_time))?
             .ok_or(PredictError::Interrupted { during: "simulated" })?;
     let switch = SWITCH_US * fitted.model.gigahertz * 1e3;
-    Ok(Some(PredictedStacked {
+    let predicted = PredictedStacked {
         slice_ms: SLICE_MS,
         switch_us: SWITCH_US,
         refill_cycles: mean(&refills.cycles).max(0.0),
         late_share: refills.late,
         work: work(slice, switch, &refills.cycles),
-    }))
+    };
+    let is_known = !refills.is_cut || refills.cycles.len() >= FEWEST;
+    Ok(StackedRun {
+        caveat: refills.is_cut.then(|| cut(job.max_time, refills.cycles.len())),
+        predicted: is_known.then_some(predicted),
+    })
+}
+
+/// That the time was used up after so many places.
+fn cut(max_time: Duration, places: usize) -> Caveat {
+    let after = format!("The time allowed ({max_time:?}) was used up");
+    let sentence = match places {
+        0..FEWEST => format!(
+            "{after} before time slices were simulated at two places of the run, so that stacked has no figure."
+        ),
+        _ => format!(
+            "{after} while time slices were simulated: stacked rests on the first {places} places of the run alone."
+        ),
+    };
+    Caveat::new("time-slices-cut", format!("{sentence} More --max-time simulates more."))
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -80,6 +118,13 @@ fn work(slice: f64, switch: f64, refills: &[f64]) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_cut_is_said_with_what_is_left() {
+        let of = |places| cut(Duration::from_secs(10), places).sentence;
+        assert!(of(1).contains("(10s) was used up before") && of(1).contains("no figure"));
+        assert!(of(3).contains("the first 3 places"), "{}", of(3));
+    }
 
     #[test]
     fn a_slice_loses_its_switch_and_its_refills() {

@@ -7,7 +7,7 @@ mod tests;
 use corun_record::{
     CapacityCurve, CapacityLevel, Estimate, Filling, Record, Source, on_lines, on_one_line,
 };
-use corun_stats::{TOO_FEW_BLOCKS, percent};
+use corun_stats::{TOO_UNCERTAIN, percent};
 
 use crate::figures::{is_sensible, seconds};
 use crate::grid::grid;
@@ -101,7 +101,7 @@ pub fn levels(curve: &CapacityCurve) -> Table {
         let both = [&level.cores_first, &level.siblings_first];
         let of = |low, high| match both.into_iter().all(is_sensible) {
             true => range(low, high),
-            false => TOO_FEW_BLOCKS.to_owned(),
+            false => TOO_UNCERTAIN.to_owned(),
         };
         vec![
             percent(level.reported),
@@ -120,7 +120,7 @@ pub fn levels(curve: &CapacityCurve) -> Table {
 /// A share with its interval: `70 % (68 to 72 %)`.
 pub fn with_interval(share: &Estimate) -> String {
     if !is_sensible(share) {
-        return TOO_FEW_BLOCKS.to_owned();
+        return TOO_UNCERTAIN.to_owned();
     }
     let (value, limits) = (percent(share.value), range(share.low, share.high));
     match limits == value {

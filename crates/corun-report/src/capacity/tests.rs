@@ -42,6 +42,8 @@ pub(crate) fn curve() -> Record<CapacityCurve> {
             operations: 1000.0,
             steady: true,
             load: None,
+            program: None,
+            input: None,
         },
         mix: Vec::new(),
         source: Source::Measured,

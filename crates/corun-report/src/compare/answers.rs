@@ -8,15 +8,15 @@ use crate::prose::plural;
 /// Rows without a claim that are told one by one, if there are no more.
 const TOLD: usize = 3;
 
-/// The answers, each with its colour's number (SGR, ECMA-48): changes first, then what is known of the rest.
-pub(super) fn answers(comparison: &RunComparison) -> Vec<(&'static str, String)> {
+/// The answers in sentences: changes first, then what is known of the rest.
+pub fn answers(comparison: &RunComparison) -> Vec<(ChangeAnswer, String)> {
     let counted = || comparison.observations.iter().filter(|row| !row.restates);
     let of_run = |row: &ComparedObservation| match comparison.runs.len() {
         0..=2 => String::new(),
         _ => format!("{}: ", comparison.runs[row.run as usize].name),
     };
     let told = |row: &ComparedObservation| {
-        (colour(row.answer), capital(&format!("{}{}", of_run(row), row.sentence)))
+        (row.answer, capital(&format!("{}{}", of_run(row), row.sentence)))
     };
     let mut answers: Vec<_> = counted().filter(|row| row.answer.is_change()).map(told).collect();
     let rest: Vec<_> = counted().filter(|row| !row.answer.is_change()).collect();
@@ -25,21 +25,22 @@ pub(super) fn answers(comparison: &RunComparison) -> Vec<(&'static str, String)>
     if rest.is_empty() {
     } else if unchanged == rest.len() && answers.is_empty() {
         let all = plural(unchanged, "observation");
-        answers.push(("1", format!("No change beyond {bound}: all {all}.")));
+        answers.push((ChangeAnswer::NoChange, format!("No change beyond {bound}: all {all}.")));
     } else if rest.len() <= TOLD {
         answers.extend(rest.into_iter().map(told));
     } else {
         let open = rest.len() - unchanged;
         let others = if answers.is_empty() { "No change is shown" } else { "The others" };
         answers.push((
-            if open > 0 { "1;33" } else { "1" },
+            if open > 0 { ChangeAnswer::Inconclusive } else { ChangeAnswer::NoChange },
             format!("{others}: {open} inconclusive, {unchanged} without a change beyond {bound}."),
         ));
     }
     answers
 }
 
-fn colour(answer: ChangeAnswer) -> &'static str {
+/// The number of an answer's colour (SGR, ECMA-48).
+pub(super) fn colour(answer: ChangeAnswer) -> &'static str {
     match answer {
         ChangeAnswer::Better => "1;32",
         ChangeAnswer::Worse => "1;31",
@@ -55,7 +56,7 @@ fn capital(sentence: &str) -> String {
 }
 
 /// What came of `--fail-on`.
-pub(super) fn gate(gate: &ComparisonGate) -> String {
+pub fn gate(gate: &ComparisonGate) -> String {
     let mut parts = Vec::new();
     if let Some(limit) = gate.worse_by {
         parts.push(format!(

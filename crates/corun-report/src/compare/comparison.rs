@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use corun_record::{
-    ComparedObservation, Estimate, Metric, Pairing, Record, RunComparison, on_lines, on_one_line,
+    ChangeAnswer, ComparedObservation, Estimate, Metric, Pairing, Record, RunComparison, Source,
+    on_lines, on_one_line,
 };
 use corun_stats::percent;
 
@@ -54,7 +55,8 @@ pub fn comparison_in_brief(
     columns: u16,
     has_colour: bool,
 ) -> String {
-    let painted = |(colour, sentence): (&str, String)| {
+    let painted = |(answer, sentence): (ChangeAnswer, String)| {
+        let colour = answers::colour(answer);
         let sentence = on_one_line(&sentence);
         let text = match (has_colour, sentence.rfind(": ")) {
             (true, Some(end)) => {
@@ -116,7 +118,8 @@ fn escaped(table: &Table) -> Table {
     Table { header: table.header.iter().map(plain).collect(), rows }
 }
 
-fn differences(comparison: &RunComparison) -> Table {
+/// The facts that differ, a row each with the value of each run.
+pub fn differences(comparison: &RunComparison) -> Table {
     let names = comparison.runs.iter().map(|run| run.name.clone());
     let row = |difference: &corun_record::RunDifference| {
         let values = difference.values.iter();
@@ -130,7 +133,7 @@ fn differences(comparison: &RunComparison) -> Table {
 }
 
 /// A table for each run beside the base.
-fn tables(comparison: &RunComparison) -> Vec<(String, Table)> {
+pub fn tables(comparison: &RunComparison) -> Vec<(String, Table)> {
     let base = comparison.runs.first().map(|run| run.name.as_str()).unwrap_or_default();
     let of_run = |(index, run): (u32, &corun_record::ComparedRun)| {
         let rows: Vec<&ComparedObservation> =
@@ -148,9 +151,8 @@ fn table(rows: &[&ComparedObservation]) -> Table {
             (None, Some(against)) => format!("{} / {against}", row.arm),
             (None, None) => row.arm.clone(),
         };
-        let of = row.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
         let cells = [
-            format!("{}{of}", row.metric.name()),
+            name(row),
             arms,
             quantity(row.metric, &row.base, &row.unit),
             quantity(row.metric, &row.value, &row.unit),
@@ -166,8 +168,14 @@ fn table(rows: &[&ComparedObservation]) -> Table {
     Table { header: header.map(str::to_owned).collect(), rows: rows.iter().map(line).collect() }
 }
 
+/// What is compared: its source where it was not measured, the metric, and what that counts.
+pub fn name(row: &ComparedObservation) -> String {
+    let of = row.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
+    format!("{}{}{of}", row.source.map_or("", Source::prefix), row.metric.name())
+}
+
 /// A value with its unit and half the width of its interval.
-pub(super) fn quantity(metric: Metric, estimate: &Estimate, plain_unit: &str) -> String {
+pub fn quantity(metric: Metric, estimate: &Estimate, plain_unit: &str) -> String {
     let value = estimate.value;
     let text = match plain_unit {
         "1" => return ratio(estimate),
@@ -185,7 +193,7 @@ pub(super) fn quantity(metric: Metric, estimate: &Estimate, plain_unit: &str) ->
 }
 
 /// What could not be compared, equal reasons joined.
-fn not_compared(comparison: &RunComparison) -> Vec<String> {
+pub fn not_compared(comparison: &RunComparison) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for refused in &comparison.not_compared {
         match reasons.iter_mut().find(|(reason, _)| *reason == refused.reason) {
@@ -204,7 +212,7 @@ fn not_compared(comparison: &RunComparison) -> Vec<String> {
 }
 
 /// How the figures were compared, on one line.
-fn method(comparison: &RunComparison) -> String {
+pub fn method(comparison: &RunComparison) -> String {
     let counted = || comparison.observations.iter().filter(|row| !row.restates);
     let mut ways: Vec<Pairing> = Vec::new();
     for row in counted() {

@@ -2,9 +2,9 @@
 //!
 //! What differs between the runs comes before the figures, since it may be the reason for a change.
 
-mod answers;
-mod comparison;
-mod trend;
+pub(crate) mod answers;
+pub(crate) mod comparison;
+pub(crate) mod trend;
 
 pub use comparison::{comparison_in_brief, comparison_to_markdown, comparison_to_terminal};
 pub use trend::trend_to_terminal;

@@ -1,6 +1,6 @@
 use corun_record::{
     Caveat, ChangeAnswer, ComparedObservation, ComparedRun, ComparisonGate, Estimate, Metric,
-    NotCompared, Pairing, Record, RunComparison, RunDifference, Sense, Trend, TrendChange,
+    NotCompared, Pairing, Record, RunComparison, RunDifference, Sense, Source, Trend, TrendChange,
     TrendPoint, TrendRun, TrendSeries,
 };
 
@@ -15,6 +15,7 @@ fn row(metric: Metric, arm: &str, ratio: Estimate, answer: ChangeAnswer) -> Comp
         run: 1,
         workload: None,
         metric,
+        source: Some(Source::Measured),
         arm: arm.to_owned(),
         base_arm: None,
         against: None,
@@ -131,6 +132,7 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
         series: vec![TrendSeries {
             core_model: None,
             metric: Metric::Makespan,
+            source: Some(Source::Measured),
             arm: "spread".to_owned(),
             against: None,
             of: None,
@@ -145,8 +147,16 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
             }],
         }],
     };
-    let record = Record::new("2026-01-07T00:00:00Z".to_owned(), 0.1, trend);
+    let mut record = Record::new("2026-01-07T00:00:00Z".to_owned(), 0.1, trend);
     let text = trend_to_terminal(&record, 80);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
+    let predicted = TrendSeries {
+        source: Some(Source::Predicted),
+        core_model: Some("zen5".to_owned()),
+        ..record.body.series[0].clone()
+    };
+    record.body.series = vec![predicted];
+    let text = trend_to_terminal(&record, 80);
+    assert!(text.contains("\npredicted time of spread on zen5:\n"), "{text}");
 }

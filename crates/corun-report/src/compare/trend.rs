@@ -1,6 +1,6 @@
 //! The document of `corun trend` as a plot that is also a table: a run a line, with its interval on a common scale.
 
-use corun_record::{Record, Trend, TrendChange, TrendSeries};
+use corun_record::{Record, Source, Trend, TrendChange, TrendSeries};
 use corun_stats::percent;
 
 use super::comparison::quantity;
@@ -30,25 +30,31 @@ pub fn trend_to_terminal(record: &Record<Trend>, columns: u16) -> String {
         text.push_str(&wrap(&format!("{}:", title(series)), "  ", columns));
         text.push_str(&plot(trend, series, columns));
     }
-    let note = format!(
-        "Changes smaller than {} are not marked; of series without a change, at most {} have one marked.",
-        percent(trend.practical),
-        percent(trend.error_rate)
-    );
     text.push('\n');
-    text.push_str(&wrap(&note, "  ", columns));
+    text.push_str(&wrap(&note(trend), "  ", columns));
     text
 }
 
-fn title(series: &TrendSeries) -> String {
+/// Which changes are marked.
+pub fn note(trend: &Trend) -> String {
+    format!(
+        "Changes smaller than {} are not marked; of series without a change, at most {} have one marked.",
+        percent(trend.practical),
+        percent(trend.error_rate)
+    )
+}
+
+/// What a series is of.
+pub fn title(series: &TrendSeries) -> String {
     let of = series.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
     let against = series.against.as_ref().map(|it| format!(" / {it}")).unwrap_or_default();
     let on = series.core_model.as_ref().map(|it| format!(" on {it}")).unwrap_or_default();
-    format!("{}{of} of {}{against}{on}", series.metric.name(), series.arm)
+    let source = series.source.map_or("", Source::prefix);
+    format!("{source}{}{of} of {}{against}{on}", series.metric.name(), series.arm)
 }
 
 /// What changed, in one sentence.
-fn answer(series: &TrendSeries) -> String {
+pub fn answer(series: &TrendSeries) -> String {
     let changes: Vec<String> = series.changes.iter().map(change).collect();
     let runs = plural(series.points.len(), "run");
     match changes.is_empty() {
@@ -57,7 +63,8 @@ fn answer(series: &TrendSeries) -> String {
     }
 }
 
-fn change(change: &TrendChange) -> String {
+/// A change of level: worse, 1.083 times.
+pub fn change(change: &TrendChange) -> String {
     format!("{}, {:.3} times", change.answer.name(), change.ratio)
 }
 

@@ -4,11 +4,11 @@ use corun_record::{
     Cause, Effect, Estimate, Metric, Observation, Placement, PredictedPlacement, PredictedStacked,
     Prediction, Source, WhatIf,
 };
-use corun_stats::percent;
+use corun_stats::{TOO_UNCERTAIN, percent};
 
 use super::words::gerund;
 use crate::bars::{Bar, bars};
-use crate::figures::{interval, ratio};
+use crate::figures::{interval, is_sensible, ratio};
 
 /// A prediction of the program alone that is off by more than this share is not to be trusted.
 const MAX_ERROR_ALONE: f64 = 0.15;
@@ -133,14 +133,16 @@ fn measured(prediction: &Prediction, seen: &Observation) -> Option<String> {
         ),
     };
     Some(format!(
-        "Measured here in {} ({} of one core): {} times the work of one ({}){agreement}.",
+        "Measured here in {} ({} of one core): {}{agreement}.",
         seen.arm,
         match &cpus[..] {
             [one] => format!("CPU {one}"),
             _ => format!("CPUs {}", cpus.join(", ")),
         },
-        ratio(own),
-        interval(own)
+        match is_sensible(own) {
+            true => format!("{} times the work of one ({})", ratio(own), interval(own)),
+            false => TOO_UNCERTAIN.to_owned(),
+        }
     ))
 }
 
@@ -157,6 +159,12 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     let work = work(prediction, placement)?;
     let verdict = Verdict::of(&work, placement).word();
     let times = format!("{:.2}", placement.slowdown.value);
+    if !is_sensible(&work) {
+        return Some(format!(
+            "A busy sibling {verdict}: how much work a core of {core} then does is {TOO_UNCERTAIN}; the program takes {times} \
+             times as long as alone."
+        ));
+    }
     Some(match &placement.slowdown_of_other {
         Some(other) => format!(
             "Sharing a core of {core} {verdict}: the two programs do {} times the work of one ({}); the program \

@@ -175,7 +175,8 @@ fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
                     Some(score) => format!("{} ({})", ratio(&score), interval(&score)),
                     None if candidate.standing == Standing::Chosen => "1.00".to_owned(),
                     None if !is_known || candidate.blocks == 0 => String::new(),
-                    None => "too few blocks".to_owned(),
+                    None if candidate.blocks < 2 => "too few blocks".to_owned(),
+                    None => "too uncertain".to_owned(),
                 },
             })
             .collect();

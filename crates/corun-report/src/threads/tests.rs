@@ -68,6 +68,8 @@ fn sweep() -> Record<ThreadSweep> {
             operations: 1.0,
             steady: false,
             load: None,
+            program: None,
+            input: None,
         },
         goal: Goal::Throughput,
         answer: Some(ThreadAnswer {

@@ -19,7 +19,7 @@ use crate::uops::{DecodedBlock, Lowering};
 const PLACES: u64 = 8;
 /// Instructions after each that are timed, at most.
 const TIMED: u64 = 500_000;
-/// Instructions between two calls of `goes_on`.
+/// Instructions between two calls of `goes_on` and `has_time`.
 const STRIDE: u64 = 1 << 18;
 
 /// What a worker lost at each place.
@@ -30,10 +30,13 @@ pub struct Refills {
     /// The part of these cycles that was lost in the later half of the timed instructions, of all places together: where it
     /// is large, more would be lost after them.
     pub late: f64,
+    /// Whether there was no time for all places.
+    pub is_cut: bool,
 }
 
-/// Runs a thread in slices with a copy of itself that executes `between` instructions in each slice of its own. `goes_on` is
-/// called now and then; when it says no, there is no result.
+/// Runs a thread in slices with a copy of itself that executes `between` instructions in each slice of its own. `goes_on` and
+/// `has_time` are called now and then: when the first says no, there is no result; when the second does, there is one of the
+/// places before.
 ///
 /// # Errors
 /// If the trace is damaged where it is read, or has no such thread, or the core makes no progress.
@@ -44,26 +47,28 @@ pub fn simulate_refills(
     pages: PageSize,
     seed: u64,
     between: u64,
-    mut goes_on: impl FnMut() -> bool,
+    (goes_on, has_time): (impl Fn() -> bool, impl Fn() -> bool),
 ) -> Result<Option<Refills>, SimulationError> {
     counted.trace.require_code()?;
-    let mut run = |between: u64| {
-        let mut slices = Slices::new(model, timings, counted, pages, seed, between)?;
-        let cycles = slices.run(&mut goes_on)?;
-        slices.check()?;
-        Ok::<_, SimulationError>(cycles)
-    };
-    let Some(undisturbed) = run(0)? else { return Ok(None) };
-    let Some(disturbed) = run(between)? else { return Ok(None) };
-    let lost = |half: usize| -> Vec<f64> {
-        let pairs = disturbed.iter().zip(&undisturbed);
-        pairs.map(|(one, other)| one[half] as f64 - other[half] as f64).collect()
-    };
-    let (early, late) = (lost(0), lost(1));
-    let cycles: Vec<f64> = early.iter().zip(&late).map(|(early, late)| early + late).collect();
+    let slices = |between| Slices::new(model, timings, counted, pages, seed, between);
+    let (mut undisturbed, mut disturbed) = (slices(0)?, slices(between)?);
+    let may_go_on = || goes_on() && has_time();
+    let (mut cycles, mut late) = (Vec::new(), 0.0);
+    for _ in 0..undisturbed.places {
+        let Some(before) = undisturbed.time_place(&may_go_on)? else { break };
+        let Some(after) = disturbed.time_place(&may_go_on)? else { break };
+        let [lost_early, lost_late] = [0, 1].map(|half| after[half] as f64 - before[half] as f64);
+        cycles.push(lost_early + lost_late);
+        late += lost_late;
+    }
+    if !goes_on() {
+        return Ok(None);
+    }
+    let is_cut = (cycles.len() as u64) < undisturbed.places;
+    undisturbed.check()?;
+    disturbed.check()?;
     let all: f64 = cycles.iter().sum();
-    let late = late.iter().sum::<f64>() / all.max(1.0);
-    Ok(Some(Refills { cycles, late: late.clamp(0.0, 1.0) }))
+    Ok(Some(Refills { cycles, late: (late / all.max(1.0)).clamp(0.0, 1.0), is_cut }))
 }
 
 /// A thread on a core that it shares in slices.
@@ -106,26 +111,22 @@ impl<'t> Slices<'t> {
         Ok(Self { machine, places, half, between })
     }
 
-    /// The cycles of both halves of the timed part at each place.
-    fn run(
+    /// The cycles of both halves of the timed part at the next place; none where it may not go on.
+    fn time_place(
         &mut self,
-        goes_on: &mut impl FnMut() -> bool,
-    ) -> Result<Option<Vec<[u64; 2]>>, SimulationError> {
-        let mut all = Vec::new();
-        for _ in 0..self.places {
-            if !self.warm_to_end_of_turn(goes_on)? {
+        may_go_on: &impl Fn() -> bool,
+    ) -> Result<Option<[u64; 2]>, SimulationError> {
+        if !self.warm_to_end_of_turn(may_go_on)? {
+            return Ok(None);
+        }
+        if self.between > 0 {
+            // Over to the other one, and through its slice.
+            self.time(1)?;
+            if !self.warm_to_end_of_turn(may_go_on)? {
                 return Ok(None);
             }
-            if self.between > 0 {
-                // Over to the other one, and through its slice.
-                self.time(1)?;
-                if !self.warm_to_end_of_turn(goes_on)? {
-                    return Ok(None);
-                }
-            }
-            all.push([self.time(self.half)?, self.time(self.half)?]);
         }
-        Ok(Some(all))
+        Ok(Some([self.time(self.half)?, self.time(self.half)?]))
     }
 
     /// Fails if what it ran could not be read.
@@ -147,10 +148,10 @@ impl<'t> Slices<'t> {
     /// Goes on, as far as caches and predictors notice, until the turn is over; says whether it may go on.
     fn warm_to_end_of_turn(
         &mut self,
-        goes_on: &mut impl FnMut() -> bool,
+        may_go_on: &impl Fn() -> bool,
     ) -> Result<bool, SimulationError> {
         loop {
-            if !goes_on() {
+            if !may_go_on() {
                 return Ok(false);
             }
             let begun = self.machine.state(0, 0).retired;
@@ -232,13 +233,21 @@ mod tests {
     }
 
     fn refills(trace: &Trace, between: u64) -> Refills {
+        refills_while(trace, between, || true, || true).unwrap()
+    }
+
+    fn refills_while(
+        trace: &Trace,
+        between: u64,
+        goes_on: impl Fn() -> bool,
+        has_time: impl Fn() -> bool,
+    ) -> Option<Refills> {
         let model = find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
         let thread = &trace.threads()[0];
         let own = Recording { trace, thread: thread.id, total: thread.instructions };
-        simulate_refills(&model, &timings, own, PageSize::Small, 3, between, || true)
-            .unwrap()
-            .unwrap()
+        let pages = PageSize::Small;
+        simulate_refills(&model, &timings, own, pages, 3, between, (goes_on, has_time)).unwrap()
     }
 
     fn mean(of: &Refills) -> f64 {
@@ -266,6 +275,23 @@ mod tests {
 
     #[test]
     fn a_program_too_short_for_a_slice_has_no_refills() {
-        assert_eq!(refills(&walk(8, 10), 1000), Refills { cycles: Vec::new(), late: 0.0 });
+        let none = Refills { cycles: Vec::new(), late: 0.0, is_cut: false };
+        assert_eq!(refills(&walk(8, 10), 1000), none);
+    }
+
+    #[test]
+    fn what_there_is_no_time_for_is_left_out_and_said() {
+        let trace = walk(512, 100_000);
+        let all = refills(&trace, 60_000);
+        let asked = std::cell::Cell::new(0);
+        let has_time = || {
+            asked.set(asked.get() + 1);
+            asked.get() <= 7
+        };
+        let some = refills_while(&trace, 60_000, || true, has_time).unwrap();
+        assert!((1..PLACES as usize).contains(&some.cycles.len()) && some.is_cut, "{some:?}");
+        assert_eq!(some.cycles, all.cycles[..some.cycles.len()]);
+        assert!(!all.is_cut);
+        assert_eq!(refills_while(&trace, 60_000, || false, || true), None);
     }
 }

@@ -82,11 +82,21 @@ fn an_interrupted_run_goes_on_from_its_document() {
     assert_eq!((unfinished.id, unfinished.run.samples.len()), (added.id, 4));
     let mut growing = Growing::going_on(unfinished.number);
     store.add_block(&mut growing, 4.0, &block(2)).unwrap();
-    // Killed once more, it has the blocks of both.
+    // Killed once more, it has the blocks of both, and no answer that knows fewer.
     drop(store);
     rusqlite::Connection::open(folder.file("corun.db"))
         .unwrap()
         .execute("UPDATE runs SET writer = NULL", [])
         .unwrap();
-    assert_eq!(folder.store().resume("last").unwrap().run.samples.len(), 6);
+    let mut store = folder.store();
+    let (number, listed) = store.list(&Filter::default()).unwrap().remove(0);
+    assert_eq!((listed.ending, listed.blocks, listed.answer.as_str()), (None, Some(3), ""));
+    let lines = |table| store.table(table, &[number]).unwrap().lines().count();
+    assert_eq!((lines(TidyTable::Samples), lines(TidyTable::Observations)), (1 + 3 * 2, 1));
+    assert_eq!(store.document(number).unwrap(), None);
+    assert!(matches!(store.document_of(&listed.id), Err(StoreError::Unfinished { .. })));
+    // The interrupted answer can be imported again, as another run.
+    assert!(store.add(&origin("measure"), &document).unwrap().is_new);
+    let resumed = store.resume(&listed.id).unwrap().run;
+    assert_eq!((resumed.samples.len(), resumed.design.blocks), (6, 3));
 }

@@ -32,6 +32,7 @@ pub(crate) fn origin(command: &str) -> Origin {
         line: vec!["measure".into(), "--".into(), "sort".into()],
         folder: "/somewhere".to_owned(),
         host: Some("box".to_owned()),
+        started: None,
     }
 }
 
@@ -68,6 +69,8 @@ pub(crate) fn run(started: &str, blocks: u32) -> Run {
             operations: 1.0,
             steady: false,
             load: None,
+            program: None,
+            input: None,
         },
         machine: MachineSummary { host: Some("far".to_owned()), ..MachineSummary::default() },
         design: Design {

@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
         "DesignArguments",
     ])]
     resume: Option<String>,
+    /// Go on although the program's file or its standard input was replaced since; the run then says so
+    #[arg(long, requires = "resume")]
+    even_if_changed: bool,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -107,7 +110,7 @@ struct DesignArguments {
 }
 
 /// The outputs.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 struct OutputArguments {
     /// Write the whole run as JSON (`-` is standard output)
@@ -134,9 +137,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let Some(name) = &arguments.resume else {
         return measured(arguments, &arguments.output, None, Keeper::new::<Run>());
     };
-    let Resumed { arguments: own, earlier, keeper } = resumed(name)?;
-    let output = if arguments.output.has_files() { &arguments.output } else { &own.output };
-    measured(&own, output, Some(earlier), keeper)
+    let Resumed { arguments: own, earlier, keeper } = resumed(name, arguments.even_if_changed)?;
+    measured(&own, &arguments.output.or(&own.output), Some(earlier), keeper)
 }
 
 fn measured(
@@ -171,8 +173,11 @@ fn measured(
 }
 
 impl OutputArguments {
-    fn has_files(&self) -> bool {
-        self.json.is_some() || self.csv.is_some() || self.markdown.is_some()
+    /// The outputs of a run that is gone on with: its own files unless others are named, and no more than either asks for.
+    fn or(&self, own: &Self) -> Self {
+        let files = [&self.json, &self.csv, &self.markdown, &self.latex];
+        let from = if files.iter().any(|it| it.is_some()) { self } else { own };
+        Self { brief: self.brief || own.brief, quiet: self.quiet || own.quiet, ..from.clone() }
     }
 
     fn shown(&self, run: &Run) -> String {

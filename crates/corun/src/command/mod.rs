@@ -54,19 +54,23 @@ pub(crate) enum Command {
     /// Show a workload's figures over its runs, with the places where their level changed
     Trend(trend::Arguments),
     /// List, describe and run the built-in workloads, and measure the memory hierarchy
-    Bench(bench::Arguments),
+    #[command(subcommand)]
+    Bench(bench::Action),
     /// List, describe and rerun published experiments, and check their conclusions
-    Study(study::Arguments),
+    #[command(subcommand)]
+    Study(study::Action),
     /// Show results as a page with pictures, or draw their pictures as files
     Report(report::Arguments),
     /// List, describe, check and compare the core models that predictions are made with
-    Models(models::Arguments),
+    #[command(subcommand)]
+    Models(models::Action),
     /// Simulate a recorded program, or a block of code, on another core
     Simulate(simulate::Arguments),
     /// Predict what a busy sibling does to a program on a core model, why, and what the program takes there alone
     Predict(Box<predict::Arguments>),
     /// List, show, tag, export and import the runs that are kept
-    Runs(runs::Arguments),
+    #[command(subcommand)]
+    Runs(runs::Action),
     /// Watch which siblings are busy together, and how much capacity is left; or time a command and its processes
     Top(Box<top::Arguments>),
     /// Simulate loads under scheduling policies on a machine with SMT
@@ -84,7 +88,8 @@ pub(crate) enum Command {
     /// Serve how much of the machine is used as metrics for Prometheus
     Exporter(exporter::Arguments),
     /// Show and switch SMT, and restore it
-    Smt(smt::Arguments),
+    #[command(subcommand)]
+    Smt(smt::Action),
     /// Print completions for a shell
     Completions(completions::Arguments),
     /// Write manual pages, one a subcommand
@@ -126,13 +131,13 @@ impl Command {
             Self::Capacity(arguments) => capacity::run(&arguments),
             Self::Compare(arguments) => compare::run(&arguments),
             Self::Trend(arguments) => trend::run(&arguments),
-            Self::Bench(arguments) => bench::run(&arguments),
-            Self::Study(arguments) => study::run(&arguments),
+            Self::Bench(action) => bench::run(&action),
+            Self::Study(action) => study::run(&action),
             Self::Report(arguments) => report::run(&arguments),
-            Self::Models(arguments) => models::run(&arguments),
+            Self::Models(action) => models::run(&action),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),
-            Self::Runs(arguments) => runs::run(&arguments),
+            Self::Runs(action) => runs::run(&action),
             Self::Schedule(arguments) => schedule::run(&arguments),
             Self::Top(arguments) => top::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
@@ -142,7 +147,7 @@ impl Command {
             Self::AuditLoad => Ok(audit_load::run()),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Exporter(arguments) => exporter::run(&arguments),
-            Self::Smt(arguments) => smt::run(arguments),
+            Self::Smt(action) => smt::run(action),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),
             Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),

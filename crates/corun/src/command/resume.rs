@@ -19,11 +19,11 @@ pub(super) struct Resumed {
     pub(super) keeper: Keeper,
 }
 
-/// The run of this name.
+/// The run of this name, perhaps with files that were replaced since.
 ///
 /// # Errors
 /// If there is none, or it cannot be gone on with from here.
-pub(super) fn resumed(name: &str) -> Result<Resumed, Problem> {
+pub(super) fn resumed(name: &str, may_be_changed: bool) -> Result<Resumed, Problem> {
     let Some(mut store) = keeping::existing()? else {
         return Err(Problem::usage(
             "expected a run that ended early, found that no run is kept",
@@ -50,6 +50,6 @@ pub(super) fn resumed(name: &str) -> Result<Resumed, Problem> {
         ));
     };
     let spent = Duration::try_from_secs_f64(unfinished.elapsed_s).unwrap_or_default();
-    let earlier = Earlier { run: unfinished.run, spent };
+    let earlier = Earlier { run: unfinished.run, spent, may_be_changed };
     Ok(Resumed { arguments, earlier, keeper: Keeper::going_on(store, unfinished.number) })
 }

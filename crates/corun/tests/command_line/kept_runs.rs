@@ -200,6 +200,75 @@ fn a_run_is_not_gone_on_with_elsewhere_or_otherwise() {
     refused(resume().current_dir("/").env("CORUN_STORE", "/nowhere.db"), "no run is kept");
 }
 
+/// What the program's files held is kept with a run: it is gone on with beside others only where that is asked for.
+#[test]
+fn replaced_files_are_noticed() {
+    const BLOCKS: u32 = 4;
+    const FINISHED: usize = 2;
+    let scratch = Scratch::new();
+    let script = counted_runs::script(&scratch, FINISHED * RUNS_A_BLOCK, "kill -9 $PPID; exit 1");
+    let input = scratch.file("input");
+    std::fs::write(&input, "first").unwrap();
+    let mut begun = with_store(measure_one_worker(BLOCKS), &scratch);
+    let killed = Outcome::of(begun.arg("--stdin").arg(&input).arg("--").arg(&script));
+    assert_eq!(killed.exit, None, "{}", killed.errors);
+    let resume = |more: &[&str]| {
+        let mut command = with_store(corun(["measure", "--resume=last"]), &scratch);
+        Outcome::of(command.args(more))
+    };
+    let refused = |said: &str| {
+        let outcome = resume(&[]);
+        assert_eq!(outcome.exit, Some(3), "{said}: {}", outcome.errors);
+        assert!(outcome.errors.contains(said), "{said}: {}", outcome.errors);
+        assert!(outcome.errors.contains("--even-if-changed"), "{}", outcome.errors);
+    };
+    std::fs::write(&input, "other").unwrap();
+    refused(
+        "its standard input: 5 bytes (sha256 a7937b64b8ca) before, 5 bytes (sha256 d9298a10d1b0) now",
+    );
+    std::fs::write(&input, "first").unwrap();
+    let own = std::fs::read_to_string(&script).unwrap();
+    std::fs::write(&script, "#!/bin/sh\nexit 0\n").unwrap();
+    refused("the program's file: ");
+    let answer = resume(&["--even-if-changed", "--json=-"]);
+    assert_eq!(answer.exit, Some(0), "{}", answer.errors);
+    let run = answer.run();
+    assert_eq!(run.samples.len(), BLOCKS as usize * RUNS_A_BLOCK);
+    let said = run.caveats.iter().find(|it| it.kind == "changed-files").expect("a caveat");
+    let next = FINISHED + 1;
+    let before =
+        format!("Files were replaced before block {next}: the program's file: {} bytes", own.len());
+    assert!(said.sentence.starts_with(&before), "{}", said.sentence);
+    let alone = Outcome::of(&mut corun(["measure", "--even-if-changed", "true"]));
+    assert_eq!(alone.exit, Some(2), "{}", alone.errors);
+}
+
+/// `--brief` is about what is shown now, whatever the run was begun with.
+#[test]
+fn a_run_that_goes_on_is_shown_as_it_is_asked_for() {
+    let scratch = Scratch::new();
+    let mut shown = Vec::new();
+    for options in [&[][..], &["--brief"]] {
+        let name = format!("runs-of-{}", options.len());
+        let store = scratch.file(&name);
+        let script = counted_runs::script(
+            &scratch,
+            2 * RUNS_A_BLOCK,
+            "[ -e \"$folder/killed\" ] || { touch \"$folder/killed\"; kill -9 $PPID; exit 1; }",
+        );
+        let mut begun = measure_one_worker(3);
+        let killed = Outcome::of(begun.env("CORUN_STORE", &store).arg("--").arg(&script));
+        assert_eq!(killed.exit, None, "{}", killed.errors);
+        let mut command = corun(["measure", "--resume=last"]);
+        shown.push(done(Outcome::of(command.args(options).env("CORUN_STORE", &store))));
+        for left in ["runs", "killed"] {
+            std::fs::remove_file(scratch.file(left)).unwrap();
+        }
+    }
+    let table = |text: &String| text.contains("══");
+    assert_eq!((table(&shown[0]), table(&shown[1])), (true, false), "{shown:?}");
+}
+
 /// Changes a store by another program than corun.
 fn sqlite(store: &Path, change: &str) -> Option<()> {
     match Command::new("sqlite3").arg(store).arg(change).status() {
@@ -308,17 +377,15 @@ fn what_hyperfine_measured_is_a_run() {
           "exit_codes": [0, 0] } ] });
     let file = scratch.file("hyperfine.json");
     std::fs::write(&file, export.to_string()).unwrap();
-    std::fs::write(scratch.file("bad.json"), "{\"results\":[{\"command\":\"x\"}]}").unwrap();
+    let partly = r#"{"results":[{"command":"x"},{"command":"true","times":[0.001]}]}"#;
+    std::fs::write(scratch.file("bad.json"), partly).unwrap();
     let bad = scratch.file("bad.json");
     let files = [bad.to_str().unwrap(), file.to_str().unwrap()];
     let outcome = runs(&scratch, &["import", "--host=far", files[0], files[1]]);
-    assert_eq!(outcome.exit, Some(2), "a bad file is reported");
-    assert!(
-        outcome.errors.contains("bad.json: expected what hyperfine exports"),
-        "{}",
-        outcome.errors
-    );
-    assert_eq!(outcome.output.matches(": kept as ").count(), 2, "and keeps no other out");
+    assert_eq!(outcome.exit, Some(2), "a bad result is reported");
+    let said = "bad.json: expected what hyperfine exports, found no times of \"x\"";
+    assert!(outcome.errors.contains(said), "{}", outcome.errors);
+    assert_eq!(outcome.output.matches(": kept as ").count(), 3, "and keeps no other out");
     assert_eq!(
         done(runs(&scratch, &["import", files[1]])).matches(": kept already as ").count(),
         2
@@ -331,4 +398,43 @@ fn what_hyperfine_measured_is_a_run() {
     assert!(shown.contains("free@1") && shown.contains("hyperfine"), "{shown}");
     let csv = done(runs(&scratch, &["export", &sleep.id, "--csv=-"]));
     assert_eq!(csv.lines().count(), 4, "{csv}");
+}
+
+#[test]
+fn what_is_imported_is_checked_before_it_is_kept() {
+    let scratch = Scratch::new();
+    let document = Outcome::of(measure_one_worker(FEWEST).args(["--json=-", "--", "true"])).output;
+    let run = Run::from_json(&document).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = scratch.file(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let whole = file("whole.json", &document);
+    let dated = file("dated.json", &document.replace(&run.started, "yesterday"));
+    let line = 1 + document.lines().position(|line| line.contains("\"started\"")).unwrap();
+    let mut doubled = run.clone();
+    doubled.samples.push(run.samples[0].clone());
+    let doubled = file("doubled.json", &doubled.to_json());
+    for (arguments, said) in [
+        (&["import", "--tag=a b", &whole][..], "expected a tag without spaces".to_owned()),
+        (
+            &["import", &dated],
+            format!(
+                "dated.json: expected the start in RFC 3339, such as 2026-11-01T18:30:00Z, found \"yesterday\" at line {line} "
+            ),
+        ),
+        (&["import", &doubled], "expected one sample at each position of a block".to_owned()),
+    ] {
+        let outcome = runs(&scratch, arguments);
+        assert_eq!(outcome.exit, Some(2), "{arguments:?}: {}", outcome.output);
+        assert!(outcome.errors.contains(&said), "{arguments:?}: {}", outcome.errors);
+    }
+    assert!(listed(&scratch).is_empty());
+    // Elsewhere it was an hour later.
+    let there = run.started.replace("Z", "+01:00");
+    let abroad = file("abroad.json", &document.replace(&run.started, &there));
+    done(runs(&scratch, &["import", &abroad]));
+    let listed = listed(&scratch);
+    assert!(listed[0].started < run.started && listed[0].started.ends_with('Z'), "{listed:?}");
 }

@@ -11,7 +11,7 @@ use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     tags: TagArguments,
     /// Write what `corun bench show` says of each as JSON to FILE (`-`, the default, is

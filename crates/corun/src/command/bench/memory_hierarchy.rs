@@ -20,7 +20,7 @@ pub(in crate::command) const SWEEP: HierarchySweep = HierarchySweep {
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The smallest size
     #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = values::size)]
     from: u64,

@@ -9,20 +9,14 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 pub(super) use memory_hierarchy::SWEEP;
 
 use crate::problem::Problem;
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// List the built-in workloads: what each does and what it exercises
     List(list::Arguments),
     /// Describe a workload: its operation, its parameters and their defaults
@@ -34,8 +28,8 @@ enum Action {
     MemoryHierarchy(memory_hierarchy::Arguments),
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match &arguments.action {
+pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
+    match action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),
         Action::Run(arguments) => run::run(arguments),

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The workloads to run; by default all
     #[arg(value_name = "NAME")]
     names: Vec<String>,

@@ -10,7 +10,7 @@ use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The workload's name
     #[arg(value_name = "NAME")]
     name: String,

@@ -13,7 +13,7 @@ use crate::core_model::compared;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// Model files (.toml), or names of models that come with corun
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,

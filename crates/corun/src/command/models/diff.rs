@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// A model's name, or a model file that ends in .toml
     #[arg(value_name = "A")]
     a: String,

@@ -7,18 +7,12 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use crate::problem::Problem;
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// List the models: the machine of each, and whether it was checked
     List(list::Arguments),
     /// Say all about a model: every figure, what siblings do with it, where it is from
@@ -29,8 +23,8 @@ enum Action {
     Diff(diff::Arguments),
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match &arguments.action {
+pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
+    match action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),
         Action::Check(arguments) => check::run(arguments),

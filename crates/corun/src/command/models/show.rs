@@ -11,7 +11,7 @@ use crate::core_model::{compared, timings};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The model's name, or a model file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,

@@ -224,6 +224,7 @@ fn predicted<T>(
         measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
         measure_siblings,
         keep: arguments.keep.clone(),
+        max_time: arguments.max_time,
         machine: &machine,
     };
     let line = StepProgress::new(arguments.quiet);
@@ -456,9 +457,12 @@ impl Arguments {
             }
             (_, Some(length), _) => Sampling::Start(length),
             (.., true) => Sampling::Whole,
-            _ if self.has_siblings() => {
+            _ if self.has_siblings() || self.placement.contains(&Placement::Stacked) => {
                 // Each placement of each core is simulated, also with each change.
-                let placements = self.placement.len().saturating_sub(1).max(1);
+                let is_alone =
+                    |it: &&Placement| matches!(it, Placement::Single | Placement::Spread(None));
+                let alone = self.placement.iter().filter(is_alone).count();
+                let placements = (self.placement.len() - alone).max(1);
                 let times = self.model.len().max(1) * placements * (1 + self.what_if.len());
                 let on_siblings = match self.measures_siblings() {
                     true => self.max_time / PART_ON_SIBLINGS,

@@ -10,7 +10,7 @@ use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The runs: ids of `corun runs list`, beginnings of them, tags, `last`, `last~1`
     #[arg(value_name = "RUN")]
     runs: Vec<String>,

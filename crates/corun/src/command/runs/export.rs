@@ -12,7 +12,7 @@ use super::selection::{FilterArguments, numbers};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The runs: ids of `corun runs list`, beginnings of them, tags, `last`, `last~1` [default: those
     /// that the filters mean, or all]
     #[arg(value_name = "RUN")]

@@ -6,16 +6,16 @@ use std::time::SystemTime;
 
 use clap::Args;
 use corun_files::InputKind;
-use corun_measure::hyperfine;
+use corun_measure::hyperfine::{self, HyperfineRun};
 use corun_record::{Document, Exit, shown};
-use corun_store::{Added, Origin, Store};
+use corun_store::{Added, Origin, Store, Wanted, check_tags};
 
 use crate::keeping;
 use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// Files that corun wrote with --json or `corun runs export`, or hyperfine with --export-json; `-` is
     /// standard input
     #[arg(value_name = "FILE", required = true)]
@@ -29,6 +29,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    // Found wrong before anything is kept.
+    check_tags(&arguments.tags)?;
     let Some(place) = keeping::place()? else {
         return Err(Problem::usage(
             "expected a store to import into, found that nothing is to be kept",
@@ -38,43 +40,63 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut store = Store::open(&place)?;
     let mut first_failure = None;
     for file in &arguments.files {
-        match arguments.import(&mut store, file) {
-            Ok(lines) => terminal::show(&lines)?,
-            // One bad file keeps no other from being kept.
-            Err(problem) => first_failure = Some(problem.in_file(file).report()),
+        // One bad file, or one bad result in it, keeps no other from being kept.
+        let results = match results(file, arguments.host.clone()) {
+            Ok(results) => results,
+            Err(problem) => vec![Err(problem)],
+        };
+        for result in results {
+            match result.and_then(|it| arguments.keep(&mut store, &it)) {
+                Ok(said) => terminal::show(&format!("{}: {said}\n", shown(file)))?,
+                Err(problem) => {
+                    first_failure.get_or_insert(problem.in_file(file).report());
+                }
+            }
         }
     }
     Ok(first_failure.unwrap_or_else(|| code(Exit::Done)))
 }
 
+/// A run to be kept.
+struct Found {
+    origin: Origin,
+    document: String,
+    /// What it was made of, if not of itself.
+    source: Option<String>,
+}
+
+/// The runs in a file, or why one of them is none.
+fn results(file: &Path, host: Option<String>) -> Result<Vec<Result<Found, Problem>>, Problem> {
+    let path = if file == Path::new("-") { Path::new("/dev/stdin") } else { file };
+    let text = corun_files::text(path, InputKind::DOCUMENT)
+        .map_err(|error| Problem::usage(error.to_string(), "Name a file that can be read."))?;
+    let written = path.metadata().and_then(|it| it.modified());
+    let written = written.unwrap_or_else(|_| SystemTime::now());
+    let started = humantime::format_rfc3339_seconds(written).to_string();
+    let origin = Origin { host, started: Some(started), ..Origin::default() };
+    if !hyperfine::is_export(&text) {
+        return Ok(vec![Ok(Found { origin, document: text, source: None })]);
+    }
+    let origin = Origin { command: "hyperfine".to_owned(), ..origin };
+    let found = |run: HyperfineRun| Found {
+        origin: origin.clone(),
+        document: run.run.to_json(),
+        source: Some(run.source),
+    };
+    let runs = hyperfine::runs(&text, written)?;
+    Ok(runs.into_iter().map(|run| Ok(found(run?))).collect())
+}
+
 impl Arguments {
-    /// Keeps what is in a file; a line for each run says as what.
-    fn import(&self, store: &mut Store, file: &Path) -> Result<String, Problem> {
-        let path = if file == Path::new("-") { Path::new("/dev/stdin") } else { file };
-        let text = corun_files::text(path, InputKind::DOCUMENT)
-            .map_err(|error| Problem::usage(error.to_string(), "Name a file that can be read."))?;
-        let origin = Origin { host: self.host.clone(), ..Origin::default() };
-        let added = match hyperfine::is_export(&text) {
-            true => {
-                let written = path.metadata().and_then(|it| it.modified());
-                let written = written.unwrap_or_else(|_| SystemTime::now());
-                let origin = Origin { command: "hyperfine".to_owned(), ..origin };
-                let runs = hyperfine::runs(&text, written)?;
-                let added =
-                    runs.iter().map(|it| store.add_of(&origin, &it.run.to_json(), &it.source));
-                added.collect::<Result<Vec<_>, _>>()?
-            }
-            false => vec![store.add(&origin, &text)?],
-        };
-        let mut lines = String::new();
-        for Added { id, is_new } in added {
-            if !self.tags.is_empty() {
-                let number = store.find(&id, corun_store::Wanted::Finished)?;
-                store.tag(number, &self.tags, true)?;
-            }
-            let said = if is_new { "kept as" } else { "kept already as" };
-            lines += &format!("{}: {said} {id}\n", shown(file));
+    /// Keeps a run, and says as what.
+    fn keep(&self, store: &mut Store, found: &Found) -> Result<String, Problem> {
+        let Found { origin, document, source } = found;
+        let source = source.as_ref().unwrap_or(document);
+        let Added { id, is_new } = store.add_of(origin, document, source)?;
+        if !self.tags.is_empty() {
+            let number = store.find(&id, Wanted::Finished)?;
+            store.tag(number, &self.tags, true)?;
         }
-        Ok(lines)
+        Ok(format!("{} {id}", if is_new { "kept as" } else { "kept already as" }))
     }
 }

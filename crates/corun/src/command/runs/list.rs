@@ -16,7 +16,7 @@ use crate::problem::{Problem, code};
 const ROWS: u32 = 30;
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     filter: FilterArguments,
     /// Write the list as JSON to FILE instead (`-` is standard output)

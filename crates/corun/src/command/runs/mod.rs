@@ -11,20 +11,14 @@ mod tag;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use corun_store::Store;
 
 use crate::keeping;
 use crate::problem::Problem;
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// List the runs that are kept, the newest first
     List(list::Arguments),
     /// Show a run's answer as its command showed it
@@ -41,8 +35,8 @@ enum Action {
     Import(import::Arguments),
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match &arguments.action {
+pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
+    match action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),
         Action::Tag(arguments) => tag::run(arguments),

@@ -14,7 +14,7 @@ pub(super) struct FilterArguments {
     /// Those on this host; `*` stands for any characters, here and below
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Those of this workload, or of a command that begins so
+    /// Those of this workload, or of a command whose first words are these
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
     /// Those of this subcommand of corun: measure, bench, study run, ...

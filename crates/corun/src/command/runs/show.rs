@@ -4,10 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::{
-    Audit, Bench, Blocks, Body, CapacityCurve, Document, Exit, Placements, Prediction,
-    PredictionTable, ReadError, Record, Run, Schedule, Simulation, StudyResult, ThreadSweep,
-};
+use corun_record::{AnyDocument, Exit, excerpt};
 use corun_report::Destination;
 use corun_store::Wanted;
 
@@ -16,7 +13,7 @@ use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The run: an id of `corun runs list`, the beginning of one, a tag, `last`, `last~1`
     #[arg(value_name = "RUN")]
     run: String,
@@ -34,50 +31,39 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Some(destination) => destination.write(&document)?,
         None => {
             let run = store.listed(number)?;
-            let text = rendered(&run.document, &run.command, &document)?;
+            let text = rendered(&run.command, &document)?;
             terminal::show_coloured(&text)?;
         }
     }
     Ok(code(Exit::Done))
 }
 
-/// A document of this format as the command shows it that made it.
-fn rendered(format: &str, command: &str, text: &str) -> Result<String, ReadError> {
+/// A document as the command shows it that made it.
+fn rendered(command: &str, text: &str) -> Result<String, Problem> {
     let columns = terminal::width();
-    Ok(match format {
-        Bench::FORMAT if command == "bench memory-hierarchy" => {
-            corun_report::memory_hierarchy(&Bench::from_json(text)?, &SWEEP, columns)
+    Ok(match AnyDocument::from_json(text)? {
+        AnyDocument::Run(run) => corun_report::to_terminal(&run, columns, terminal::has_colour()),
+        AnyDocument::Bench(bench) if command == "bench memory-hierarchy" => {
+            corun_report::memory_hierarchy(&bench, &SWEEP, columns)
         }
-        Bench::FORMAT => corun_report::bench_to_terminal(&Bench::from_json(text)?, columns),
-        StudyResult::FORMAT => {
-            corun_report::study_to_terminal(&StudyResult::from_json(text)?, columns)
+        AnyDocument::Bench(bench) => corun_report::bench_to_terminal(&bench, columns),
+        AnyDocument::Study(study) => corun_report::study_to_terminal(&study, columns),
+        AnyDocument::Audit(audit) => corun_report::audit_to_terminal(&audit, columns),
+        AnyDocument::Prediction(it) => corun_report::prediction_to_terminal(&it, columns),
+        AnyDocument::Predictions(it) => corun_report::predictions_to_terminal(&it, columns),
+        AnyDocument::Threads(it) => corun_report::threads_to_terminal(&it, columns, false),
+        AnyDocument::Capacity(it) => corun_report::capacity_to_terminal(&it, columns),
+        AnyDocument::Simulation(it) => corun_report::simulation_to_terminal(&it, columns),
+        AnyDocument::Placements(it) => corun_report::placements_to_terminal(&it, columns),
+        AnyDocument::Blocks(it) => corun_report::blocks_to_terminal(&it, columns),
+        AnyDocument::Schedule(it) => corun_report::schedule_to_terminal(&it.body, columns),
+        AnyDocument::Comparison(it) => corun_report::comparison_to_terminal(&it, columns, false),
+        AnyDocument::Trend(it) => corun_report::trend_to_terminal(&it, columns),
+        AnyDocument::Other { format, .. } => {
+            return Err(Problem::failed(
+                format!("expected a document that this corun shows, found {}", excerpt(&format)),
+                "Show it with the corun that kept it, or write it with --json FILE.",
+            ));
         }
-        Audit::FORMAT => corun_report::audit_to_terminal(&Audit::from_json(text)?, columns),
-        Prediction::FORMAT => {
-            corun_report::prediction_to_terminal(&Prediction::from_json(text)?, columns)
-        }
-        PredictionTable::FORMAT => {
-            corun_report::predictions_to_terminal(&PredictionTable::from_json(text)?, columns)
-        }
-        <ThreadSweep as Body>::FORMAT => {
-            corun_report::threads_to_terminal(&Record::from_json(text)?, columns, false)
-        }
-        <CapacityCurve as Body>::FORMAT => {
-            corun_report::capacity_to_terminal(&Record::from_json(text)?, columns)
-        }
-        <Simulation as Body>::FORMAT => {
-            corun_report::simulation_to_terminal(&Record::from_json(text)?, columns)
-        }
-        <Placements as Body>::FORMAT => {
-            corun_report::placements_to_terminal(&Record::from_json(text)?, columns)
-        }
-        <Blocks as Body>::FORMAT => {
-            corun_report::blocks_to_terminal(&Record::from_json(text)?, columns)
-        }
-        <Schedule as Body>::FORMAT => {
-            let schedule: Record<Schedule> = Record::from_json(text)?;
-            corun_report::schedule_to_terminal(&schedule.body, columns)
-        }
-        _ => corun_report::to_terminal(&Run::from_json(text)?, columns, terminal::has_colour()),
     })
 }

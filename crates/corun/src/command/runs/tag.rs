@@ -9,7 +9,7 @@ use corun_store::Wanted;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The run: an id of `corun runs list`, the beginning of one, a tag, `last`, `last~1`
     #[arg(value_name = "RUN")]
     run: String,

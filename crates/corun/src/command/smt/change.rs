@@ -11,7 +11,7 @@ use crate::problem::{Problem, code, say};
 use crate::{consent, interruption};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     switch: SwitchArguments,
 }

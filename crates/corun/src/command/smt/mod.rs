@@ -12,14 +12,8 @@ use corun_machine::switch::SwitchOptions;
 
 use crate::problem::Problem;
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// Show the switch, who took which CPU offline, and what depends on the siblings
     Status(status::Arguments),
     /// Take the siblings offline, until `corun smt restore`
@@ -53,9 +47,9 @@ impl SwitchArguments {
     }
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(action: Action) -> Result<ExitCode, Problem> {
     use corun_record::SmtState::{Off, On};
-    match arguments.action {
+    match action {
         Action::Status(arguments) => status::run(&arguments),
         Action::Off(arguments) => change::run(&arguments, Off),
         Action::On(arguments) => change::run(&arguments, On),

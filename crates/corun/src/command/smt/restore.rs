@@ -9,7 +9,7 @@ use corun_record::Exit;
 use crate::problem::{Problem, code, say};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// Wait while another corun is switching, instead of refusing
     #[arg(long)]
     wait: bool,

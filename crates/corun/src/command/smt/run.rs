@@ -14,7 +14,7 @@ use crate::foreground::{Foreground, Signals};
 use crate::problem::{Problem, say};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The state of SMT while the command runs
     #[arg(long, value_name = "on|off")]
     state: SmtState,

@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// Write the list as JSON to FILE instead (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,

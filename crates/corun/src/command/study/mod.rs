@@ -7,18 +7,12 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use crate::problem::Problem;
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(crate) enum Action {
     /// List the studies: what each is about, how many figures it has, how long it takes
     List(list::Arguments),
     /// Say all about a study: its figures, how it is rerun here, what was wrongly concluded
@@ -27,8 +21,8 @@ enum Action {
     Run(run::Arguments),
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match &arguments.action {
+pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
+    match action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),
         Action::Run(arguments) => run::run(arguments),

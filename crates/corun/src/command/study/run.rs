@@ -18,7 +18,7 @@ use crate::progress::SuiteProgress;
 use crate::{consent, interruption, terminal, values};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,

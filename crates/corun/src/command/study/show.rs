@@ -14,7 +14,7 @@ use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,

@@ -1,0 +1,125 @@
+//! A document of whichever format: who is given a text asks here what it is.
+//!
+//! What keeps, shows, compares and draws documents matches on [`AnyDocument`]. A new format is a line below; the
+//! compiler then names every place that has to say what becomes of it.
+
+use serde::de::Error;
+
+use crate::json::Head;
+use crate::{
+    Audit, Bench, Blocks, CapacityCurve, Document, Placements, Prediction, PredictionTable,
+    ReadError, Record, Run, RunComparison, Schedule, Simulation, StudyResult, ThreadSweep, Tree,
+    Trend,
+};
+
+macro_rules! documents {
+    ($($(#[$what:meta])+ $name:ident($form:ty),)+) => {
+        /// A document that was read.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum AnyDocument {
+            $($(#[$what])+ $name(Box<$form>),)+
+            /// A document of another format: a listing, a description, or none of corun.
+            Other {
+                /// Its format.
+                format: String,
+                /// Its fields.
+                fields: Tree,
+            },
+        }
+
+        impl AnyDocument {
+            /// Reads a document of any format.
+            ///
+            /// # Errors
+            /// If the text is no JSON with a format, or lacks what its format has.
+            pub fn from_json(text: &str) -> Result<Self, ReadError> {
+                let Head { format, .. } = Head::of(text, "a document")?;
+                match format.as_str() {
+                    $(<$form as Document>::FORMAT => {
+                        <$form>::from_json(text).map(|it| Self::$name(Box::new(it)))
+                    })+
+                    _ => other(format, text),
+                }
+            }
+
+            /// The name of its format.
+            pub fn format(&self) -> &str {
+                match self {
+                    $(Self::$name(_) => <$form as Document>::FORMAT,)+
+                    Self::Other { format, .. } => format,
+                }
+            }
+        }
+    };
+}
+
+documents! {
+    /// What `corun measure` answers.
+    Run(Run),
+    /// What `corun bench run` and `corun bench memory-hierarchy` answer.
+    Bench(Bench),
+    /// What `corun study run` answers.
+    Study(StudyResult),
+    /// What `corun audit` answers.
+    Audit(Audit),
+    /// What `corun predict` answers for one core model.
+    Prediction(Prediction),
+    /// What `corun predict` answers for several core models.
+    Predictions(PredictionTable),
+    /// What `corun threads` answers.
+    Threads(Record<ThreadSweep>),
+    /// What `corun capacity` answers.
+    Capacity(Record<CapacityCurve>),
+    /// What `corun simulate` answers.
+    Simulation(Record<Simulation>),
+    /// What `corun simulate --placement` answers.
+    Placements(Record<Placements>),
+    /// What `corun simulate` answers for blocks of code.
+    Blocks(Record<Blocks>),
+    /// What `corun schedule` answers.
+    Schedule(Record<Schedule>),
+    /// What `corun compare` answers.
+    Comparison(Record<RunComparison>),
+    /// What `corun trend` answers.
+    Trend(Record<Trend>),
+}
+
+fn other(format: String, text: &str) -> Result<AnyDocument, ReadError> {
+    let invalid = |error| ReadError::Form { expected: "a document", error };
+    match serde_json::from_str(text).map_err(invalid)? {
+        fields @ Tree::Table(_) => Ok(AnyDocument::Other { format, fields }),
+        _ => Err(invalid(Error::custom("not an object"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_without_a_type_keeps_its_fields() {
+        let text = r#"{ "format": "corun-doctor", "version": 1, "checks": [] }"#;
+        let document = AnyDocument::from_json(text).unwrap();
+        assert_eq!(document.format(), "corun-doctor");
+        let AnyDocument::Other { fields, .. } = document else { panic!("{document:?}") };
+        assert_eq!(fields.get("checks"), Some(&Tree::List(Vec::new())));
+    }
+
+    #[test]
+    fn a_known_format_is_read_as_its_type_or_refused() {
+        for text in [
+            "",
+            "[1]",
+            "{}",
+            r#"["corun-doctor", 1]"#,
+            r#"{ "format": 3 }"#,
+            r#"{ "format": "corun-run", "version": 1 }"#,
+        ] {
+            let error = AnyDocument::from_json(text).unwrap_err();
+            assert!(matches!(error, ReadError::Form { .. }), "{text}: {error}");
+        }
+        let newer = r#"{ "format": "corun-threads", "version": 99 }"#;
+        let error = AnyDocument::from_json(newer).unwrap_err();
+        assert!(matches!(error, ReadError::Version { found: 99, .. }), "{error}");
+    }
+}

@@ -24,6 +24,6 @@ pub use capacity::{
 };
 pub use descendants::Descendants;
 pub use error::MonitorError;
-pub use recording::{Recorder, Replay};
+pub use recording::{Recorded, Recorder, Replay};
 pub use source::{Source, Tasks};
 pub use system::{Options, System};

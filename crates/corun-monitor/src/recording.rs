@@ -126,6 +126,32 @@ impl Output {
     }
 }
 
+/// A source whose intervals are recorded as they are given.
+#[derive(Debug)]
+pub struct Recorded<S> {
+    source: S,
+    recorder: Recorder,
+}
+
+impl<S: Source> Recorded<S> {
+    /// Records what this source gives.
+    pub fn new(source: S, recorder: Recorder) -> Self {
+        Self { source, recorder }
+    }
+}
+
+impl<S: Source> Source for Recorded<S> {
+    fn next(&mut self, wait: Duration) -> Result<Activity, MonitorError> {
+        let activity = self.source.next(wait)?;
+        self.recorder.write(&activity)?;
+        Ok(activity)
+    }
+
+    fn caveat(&self) -> Option<&str> {
+        self.source.caveat()
+    }
+}
+
 fn unwritable(name: &str, error: &io::Error) -> MonitorError {
     MonitorError::Unwritable { file: name.to_owned(), found: error.to_string() }
 }
@@ -184,11 +210,6 @@ impl Replay {
         &self.started
     }
 
-    /// Why the recording ended early, as one sentence, once it has.
-    pub fn caveat(&self) -> Option<&str> {
-        self.caveat.as_deref()
-    }
-
     fn ends_early(&mut self) -> MonitorError {
         self.caveat = Some(format!(
             "The recording ends within line {}: whoever recorded it was ended, and the interval of that line is lost.",
@@ -231,6 +252,10 @@ impl Source for Replay {
         }
         self.is_first = false;
         Ok(activity)
+    }
+
+    fn caveat(&self) -> Option<&str> {
+        self.caveat.as_deref()
     }
 }
 

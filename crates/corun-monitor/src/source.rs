@@ -13,6 +13,21 @@ pub trait Source {
     /// # Errors
     /// If nothing can be read any more; a recording that has ended is [`MonitorError::Ended`].
     fn next(&mut self, wait: Duration) -> Result<Activity, MonitorError>;
+
+    /// What limits trust in the source as a whole, as one sentence, once that is known.
+    fn caveat(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Source for Box<dyn Source + Send> {
+    fn next(&mut self, wait: Duration) -> Result<Activity, MonitorError> {
+        (**self).next(wait)
+    }
+
+    fn caveat(&self) -> Option<&str> {
+        (**self).caveat()
+    }
 }
 
 /// Which tasks a source reads; fewer cost less.

@@ -19,7 +19,7 @@ const COUNTED: u32 = 10;
 /// The programs, with the options for a refresh each second that shows threads where it can.
 const PROGRAMS: [(&str, &str); 5] = [
     ("corun top", "corun top --interval 1s"),
-    ("corun top --no-exact", "corun top --interval 1s --no-exact"),
+    ("corun top --sampled", "corun top --interval 1s --sampled"),
     ("top -H", "top -H -d 1"),
     ("htop", "htop -d 10"),
     ("btop", "btop --update 1000"),

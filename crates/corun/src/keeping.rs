@@ -10,7 +10,9 @@ use clap::Args;
 use corun_measure::experiment::Observer;
 use corun_measure::suite::{Item, SuiteObserver};
 use corun_measure::sweep::SweepObserver;
-use corun_record::{Actionable, Arm, Document, Run, Sample, Workload, on_one_line};
+use corun_record::{
+    Actionable, Arm, CapacityCurve, Document, Record, Run, Sample, Workload, on_one_line,
+};
 use corun_store::{Filter, Growing, Origin, Store, StoreError, default_path};
 use corun_study::StudyObserver;
 
@@ -121,6 +123,24 @@ pub(crate) fn runs_of<T>(
         }
     }
     Ok(found)
+}
+
+/// The newest capacity of this host that is kept.
+///
+/// # Errors
+/// If the store or the document cannot be read.
+pub(crate) fn newest_capacity() -> Result<Option<Record<CapacityCurve>>, Problem> {
+    let Some(file) = place()? else { return Ok(None) };
+    let Some(store) = Store::open_existing(&file)? else { return Ok(None) };
+    let filter = Filter {
+        host: corun_measure::host(),
+        command: Some("capacity".to_owned()),
+        limit: Some(1),
+        ..Filter::default()
+    };
+    let Some((number, _)) = store.list(&filter)?.pop() else { return Ok(None) };
+    let document = store.document(number)?;
+    Ok(document.map(|text| Record::from_json(&text)).transpose()?)
 }
 
 /// Keeps what a command finds.

@@ -22,6 +22,7 @@ mod standard_input;
 mod terminal;
 mod values;
 mod version;
+mod yields;
 
 use std::process::ExitCode;
 

@@ -12,9 +12,10 @@ use clap::Args;
 use corun_files::Output;
 use corun_monitor::exporter::{self, Format, Limits, Page, Sampler, Server};
 use corun_monitor::{MonitorError, Options, System, Tasks};
-use corun_record::{Exit, YieldRange, YieldSource, shown};
+use corun_record::{Exit, shown};
 
 use crate::problem::{Problem, code, say};
+use crate::yields::Yields;
 use crate::{interruption, terminal, values, version};
 
 /// Shorter intervals cost more than they show.
@@ -40,9 +41,10 @@ pub(crate) struct Arguments {
     /// Distinguish so many control groups (0: none, which costs less)
     #[arg(long, value_name = "N", default_value_t = 50)]
     cgroups: usize,
-    /// The SMT yields that are possible here, as `corun measure` or `corun capacity` found them [default: 1..WIDTH]
-    #[arg(long = "yield", value_name = "LOW..HIGH", value_parser = yields)]
-    yields: Option<YieldRange>,
+    /// The SMT yields that are possible here, for a narrower range of capacity; "measured" takes them of the newest
+    /// `corun capacity` of this host [default: 1 to the SMT width]
+    #[arg(long = "yield", value_name = "LO..HI", value_parser = Yields::parse)]
+    yields: Option<Yields>,
     /// Sample which siblings are busy, even where the kernel would let every switch of a task be seen
     #[arg(long)]
     sampled: bool,
@@ -146,7 +148,7 @@ impl Arguments {
         let options = Options {
             tasks: if self.cgroups == 0 { Tasks::None } else { Tasks::Processes },
             exact: !self.sampled,
-            yields: self.yields,
+            yields: self.yields.map(Yields::range).transpose()?,
             ..Options::default()
         };
         let root = options.root.clone();
@@ -180,33 +182,4 @@ fn not_written(file: &Path, error: &std::io::Error) -> Problem {
         "Name a file in a folder that is there and may be written, for node_exporter in its \
          --collector.textfile.directory.",
     )
-}
-
-/// `1.05..1.3`, two yields from 1 on.
-///
-/// # Errors
-/// A sentence on what was expected.
-fn yields(text: &str) -> Result<YieldRange, String> {
-    let expected = || format!("expected two yields from 1 on, such as 1.05..1.3, found \"{text}\"");
-    let (low, high) = text.split_once("..").ok_or_else(expected)?;
-    let (low, high): (f64, f64) =
-        (low.trim().parse().map_err(|_| expected())?, high.trim().parse().map_err(|_| expected())?);
-    match low >= 1.0 && high >= low && high.is_finite() {
-        true => Ok(YieldRange { low, high, source: YieldSource::Given }),
-        false => Err(expected()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_yield_is_a_range_from_one_on() {
-        let range = yields("1.05..1.3").expect("a range");
-        assert_eq!((range.low, range.high, range.source), (1.05, 1.3, YieldSource::Given));
-        for wrong in ["", "1.2", "0.9..1.2", "1.3..1.2", "1..inf", "nan..2", "1..x", ".."] {
-            assert!(yields(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -1,7 +1,6 @@
 //! `corun top`: what siblings do now, on a screen, as text or as JSON; or what a command and its processes took.
 
 mod command;
-mod yields;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -12,11 +11,12 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_monitor::screen::{Colours, Grouping, Input, Order, Selection, SortBy, View, live, text};
-use corun_monitor::{MonitorError, Options, Source, System, Tasks};
-use corun_record::{Exit, Record, YieldRange};
+use corun_monitor::{MonitorError, Options, Recorded, Recorder, Replay, Source, System, Tasks};
+use corun_record::{Exit, Record};
 
 use crate::answer::{Answer, summary_of};
-use crate::problem::{Problem, code};
+use crate::problem::{Problem, code, say};
+use crate::yields::Yields;
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
@@ -36,16 +36,25 @@ pub(crate) struct Arguments {
     /// Write the interval of --once, or the times of COMMAND, as JSON to FILE (`-`, the default, is standard output)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
-    /// The SMT yields that are possible here, for a narrower range of capacity [default: measured by corun capacity,
-    /// else 1 to the SMT width]
-    #[arg(long = "yield", value_name = "LO..HI", value_parser = yields::parse)]
-    yields: Option<YieldRange>,
+    /// The SMT yields that are possible here, for a narrower range of capacity; "measured" takes them of the newest
+    /// `corun capacity` of this host [default: 1 to the SMT width]
+    #[arg(long = "yield", value_name = "LO..HI", value_parser = Yields::parse)]
+    yields: Option<Yields>,
     /// Sample which siblings are busy together, even where every switch of a task could be seen
     #[arg(long)]
-    no_exact: bool,
+    sampled: bool,
     /// Read the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
+    /// Write what is shown to FILE, an interval a line, for --replay (compressed if FILE ends in .zst)
+    #[arg(long, value_name = "FILE", conflicts_with = "root")]
+    record: Option<PathBuf>,
+    /// Show what --record wrote, in place of this machine
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "root", "yields", "sampled", "interval"])]
+    replay: Option<PathBuf>,
+    /// Replay so many times as fast; 0 does not wait
+    #[arg(long, value_name = "FACTOR", requires = "replay", default_value_t = 1.0)]
+    speed: f64,
     /// What the tasks are sorted by
     #[arg(long, value_name = "COLUMN", value_enum, default_value = "used")]
     sort: Sort,
@@ -60,8 +69,8 @@ pub(crate) struct Arguments {
     processes: bool,
     /// Run COMMAND, and print at its end what it and each of its processes took, and on which CPUs
     #[arg(last = true, value_name = "COMMAND")]
-    #[arg(conflicts_with_all = ["batch", "count", "once", "yields", "no_exact", "root"])]
-    #[arg(conflicts_with_all = ["sort", "filter", "tree", "processes", "interval"])]
+    #[arg(conflicts_with_all = ["batch", "count", "once", "yields", "sampled", "root"])]
+    #[arg(conflicts_with_all = ["sort", "filter", "tree", "processes", "interval", "record", "replay"])]
     command: Vec<OsString>,
 }
 
@@ -117,7 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return arguments.once();
     }
     let is_batch = arguments.batch || arguments.count.is_some();
-    let source = arguments.source()?;
+    let Opened { source, .. } = arguments.open()?;
     if is_batch || !is_terminal() {
         return arguments.print(source, arguments.count.unwrap_or(u64::MAX));
     }
@@ -131,14 +140,35 @@ fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
+/// What is shown: the machine, and what it does.
+struct Opened {
+    machine: Machine,
+    source: Box<dyn Source + Send>,
+}
+
 impl Arguments {
-    fn source(&self) -> Result<System, Problem> {
-        Ok(System::open(Options {
+    /// This machine or a captured one, recorded where that is asked for, or a recording.
+    fn open(&self) -> Result<Opened, Problem> {
+        if let Some(file) = &self.replay {
+            let replay = Replay::open(file, Some(self.speed))?;
+            return Ok(Opened { machine: replay.machine().clone(), source: Box::new(replay) });
+        }
+        let system = System::open(Options {
             root: self.root.clone(),
             tasks: if self.processes { Tasks::Processes } else { Tasks::Threads },
-            exact: !self.no_exact,
-            yields: self.yields.or_else(|| yields::measured(&self.root)),
-        })?)
+            exact: !self.sampled,
+            yields: self.yields.map(Yields::range).transpose()?,
+            ..Options::default()
+        })?;
+        let machine = system.machine().clone();
+        let source: Box<dyn Source + Send> = match &self.record {
+            Some(file) => {
+                let recorder = Recorder::create(file, &machine)?;
+                Box::new(Recorded::new(system, recorder))
+            }
+            None => Box::new(system),
+        };
+        Ok(Opened { machine, source })
     }
 
     fn view(&self) -> View {
@@ -165,10 +195,11 @@ impl Arguments {
     /// One interval, as text or as a document.
     fn once(&self) -> Result<ExitCode, Problem> {
         let answer = Answer::open(self.json.as_deref())?;
-        let machine = Machine::read(&self.root)?;
-        let activity = self.source()?.next(self.interval)?;
-        let record =
-            Record { machine: Some(summary_of(&machine, &self.root)), ..answer.record(activity) };
+        let Opened { machine, mut source } = self.open()?;
+        let activity = source.next(self.interval)?;
+        let origin = self.replay.as_ref().unwrap_or(&self.root);
+        let machine = Some(summary_of(&machine, origin));
+        let record = Record { machine, ..answer.record(activity) };
         answer.write(&record, |record, columns| {
             let mut view = self.view();
             view.handle(Input::Activity(Box::new(record.body.clone())));
@@ -191,6 +222,9 @@ impl Arguments {
             if !terminal::show_to_reader(&format!("{between}{lines}"))? {
                 break;
             }
+        }
+        if let Some(caveat) = source.caveat() {
+            say(&format!("corun: {caveat}"));
         }
         Ok(code(Exit::Done))
     }

@@ -77,7 +77,9 @@ pub(in crate::screen) fn draw(
         Pen::new(buffer, area, line).skip(LABEL).put(colours.dim(), text);
     };
     remark(4, &evidence(&activity.co_busy));
-    remark(5, &yields(capacity));
+    if capacity.yields.high > 1.0 {
+        remark(5, &yields(capacity));
+    }
     if let Some(why) = &activity.co_busy.not_exact_because {
         remark(6, &format!("not exact: {}", corun_record::on_one_line(why)));
     }
@@ -129,11 +131,11 @@ fn evidence(co_busy: &CoBusyEvidence) -> String {
 
 fn yields(capacity: &CapacityUse) -> String {
     let yields = capacity.yields;
-    let source = match yields.source {
-        YieldSource::Any => "any possible (corun capacity narrows it)",
-        YieldSource::Given => "as given",
-        YieldSource::Measured => "measured on this machine",
-        YieldSource::Predicted => "predicted for this core",
-    };
-    format!("for SMT yields of {:.2} to {:.2}, {source}", yields.low, yields.high)
+    let range = format!("from {:.2} to {:.2}", yields.low, yields.high);
+    match yields.source {
+        YieldSource::Any => format!("for any SMT yield {range} (corun capacity narrows it)"),
+        YieldSource::Given => format!("for SMT yields {range}, as given"),
+        YieldSource::Measured => format!("for SMT yields {range}, measured on this machine"),
+        YieldSource::Predicted => format!("for SMT yields {range}, predicted for this core"),
+    }
 }

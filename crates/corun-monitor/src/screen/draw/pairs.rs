@@ -4,7 +4,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::{Colours, Pen, bold};
+use super::{Colours, Pen, bold, points};
 use crate::screen::pairs::Pair;
 
 /// Draws a title and as many pairs as fit.
@@ -14,7 +14,7 @@ pub(in crate::screen) fn draw(pairs: &[Pair], colours: Colours, area: Rect, buff
         .put(colours.dim(), "  share of the interval");
     for (line, pair) in (1..area.height).zip(pairs) {
         let mut pen = Pen::new(buffer, area, line);
-        pen.put_right(colours.co_busy(), &format!("{:.0} %", pair.together * 100.0), 7).skip(2);
+        pen.put_right(colours.co_busy(), &format!("{} %", points(pair.together)), 7).skip(2);
         for (index, (name, thread)) in pair.names.iter().zip(pair.threads).enumerate() {
             if index > 0 {
                 pen.put(colours.dim(), " + ");

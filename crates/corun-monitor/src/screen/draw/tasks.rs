@@ -6,7 +6,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
-use super::{Colours, Pen, bold};
+use super::{Colours, Pen, bold, points};
 use crate::screen::order::SortBy;
 use crate::screen::rows::{Grouping, Row, RowKind, Selection};
 use crate::screen::view::View;
@@ -64,7 +64,7 @@ const COLUMNS: &[Column] = &[
         row.migrations.map_or(UNKNOWN.to_owned(), |it| it.to_string())
     }),
     figure("BESIDE", 8, 0, Some(SortBy::Beside), |row, _| {
-        row.beside.map_or(UNKNOWN.to_owned(), |it| format!("{:.0}%", it * 100.0))
+        row.beside.map_or(UNKNOWN.to_owned(), |it| format!("{}%", points(it)))
     }),
     text("CPUS", 13, 120, None, |row, task| match row.kind {
         RowKind::Thread => task.cpus.iter().copied().collect::<CpuSet>().to_string(),
@@ -172,9 +172,10 @@ fn name(row: &Row, task: &TaskActivity) -> String {
 
 /// The threads beside a task for most of the time: the share of the interval, name and number of each.
 fn with(task: &TaskActivity) -> String {
-    let shown =
-        task.beside.iter().take(2).map(|it| {
-            format!("{:.0}% {} {}", it.together * 100.0, on_one_line(&it.name), it.thread)
-        });
+    let shown = task
+        .beside
+        .iter()
+        .take(2)
+        .map(|it| format!("{}% {} {}", points(it.together), on_one_line(&it.name), it.thread));
     shown.collect::<Vec<_>>().join(", ")
 }

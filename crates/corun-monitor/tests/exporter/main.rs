@@ -3,3 +3,4 @@
 mod clients;
 mod prometheus;
 mod running;
+mod unit;

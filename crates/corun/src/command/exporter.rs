@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use corun_files::Output;
 use corun_monitor::exporter::{self, Format, Limits, Page, Sampler, Server};
 use corun_monitor::{MonitorError, Options, System, Tasks};
@@ -22,9 +22,10 @@ use crate::{interruption, terminal, values, version};
 const SHORTEST: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Args)]
+#[command(group = ArgGroup::new("target").args(["listen", "textfile"]).required(true).multiple(true))]
 pub(crate) struct Arguments {
     /// Serve the metrics at http://ADDRESS:PORT/metrics, such as 127.0.0.1:9745
-    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "textfile")]
+    #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
     /// Let --listen take an address that other hosts may reach: there is no encryption and no password
     #[arg(long, requires = "listen")]

@@ -1,10 +1,14 @@
 //! A curve in words: the answer, what decides it, and what to do.
 
-use corun_record::{Advice, CapacityAnswer, CapacityCurve, Estimate, Filling, Sample, Source};
+use corun_record::{
+    Advice, CapacityAnswer, CapacityCurve, CapacityLevel, Estimate, Filling, Sample, Source,
+};
 use corun_stats::{median, percent};
 
 use super::{is_sensible, measured::HALF};
 
+/// An interval that is wider is no basis for a plan.
+const WIDEST: f64 = 0.2;
 /// The share of the capacity that a plan keeps below.
 const PLANNED: f64 = 0.8;
 /// Cores that do so much less together than alone slow each other.
@@ -37,22 +41,36 @@ fn answer(curve: &CapacityCurve) -> Option<CapacityAnswer> {
         ),
         _ => ("this machine can".to_owned(), ""),
     };
-    let left = range_in_words((1.0 - high).max(0.0), (1.0 - low).max(0.0));
-    let rest = match left.as_str() {
-        "0 %" => "nothing is left".to_owned(),
-        left => format!("{left} is left"),
-    };
+    let (used, left) = used_and_left(low, high);
     Some(CapacityAnswer {
         sentence: format!(
-            "At {} reported you have used {} of what {can} do for {}{by}: {rest}.",
+            "At {} reported you have used {used} of what {can} do for {}{by}: {left}.",
             percent(HALF),
-            range_in_words(low, high),
             work(curve),
         ),
         reported: HALF,
         used_low: low,
         used_high: high,
     })
+}
+
+/// What is used and what is left, in words. An upper limit beyond all says nothing that the lower one does not.
+fn used_and_left(low: f64, high: f64) -> (String, String) {
+    let is_open = high > 1.0 && low < 1.0;
+    let left = [high, low].map(|it| (1.0 - it).max(0.0));
+    let in_words = match is_open {
+        true => percent(left[1]),
+        false => range_in_words(left[0], left[1]),
+    };
+    let rest = match (in_words.as_str(), is_open) {
+        ("0 %", _) => "nothing is left".to_owned(),
+        (left, true) => format!("at most {left} is left"),
+        (left, false) => format!("{left} is left"),
+    };
+    match is_open {
+        true => (format!("at least {}", percent(low)), rest),
+        false => (range_in_words(low, high), rest),
+    }
 }
 
 /// A range of shares: `58 to 71 %`.
@@ -127,7 +145,7 @@ fn clock_of(sample: &Sample) -> Option<f64> {
 fn advice(curve: &CapacityCurve) -> Vec<Advice> {
     let one = |tool: &str, line: String| Advice { tool: tool.to_owned(), line, fits: true };
     let mut advice = Vec::new();
-    if let Some(reported) = planned(curve).filter(|_| curve.answer.is_some()) {
+    if let Some(reported) = planned(curve) {
         advice.push(one(
             "plan",
             format!(
@@ -149,6 +167,11 @@ fn advice(curve: &CapacityCurve) -> Vec<Advice> {
 
 /// The reported utilisation at which the planned share of the capacity may be used: where the upper limit reaches it.
 fn planned(curve: &CapacityCurve) -> Option<f64> {
+    let is_narrow = |it: &Estimate| it.high - it.low <= WIDEST;
+    let is_known = |it: &CapacityLevel| is_narrow(&it.cores_first) && is_narrow(&it.siblings_first);
+    if !curve.levels.iter().all(is_known) {
+        return None;
+    }
     let mut before = [0.0, 0.0];
     for level in &curve.levels {
         let now = [level.reported, level.range()[1]];
@@ -159,4 +182,83 @@ fn planned(curve: &CapacityCurve) -> Option<f64> {
         before = now;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::curve::tests::{empty_curve, samples};
+    use crate::capacity::design::tests::cores;
+    use crate::capacity::{CurveDesign, curve_of};
+
+    /// Two cores with two siblings, of which the second adds a quarter.
+    fn curve(noise: f64) -> CapacityCurve {
+        let design = CurveDesign::new(cores(&[2, 2]));
+        let work = |arm: &corun_record::Arm| {
+            f64::from(arm.cores) + 0.25 * f64::from(arm.workers - arm.cores)
+        };
+        let mut samples = samples(&design, work);
+        for sample in samples.iter_mut().filter(|it| it.arm.starts_with("full")) {
+            sample.throughput *= (noise * f64::from(sample.block)).exp();
+        }
+        let found = curve_of(&design, &samples, 0.95);
+        let mut curve = CapacityCurve {
+            orders: found.orders,
+            levels: found.levels,
+            smt_yield: found.smt_yield,
+            scaling: found.scaling,
+            samples,
+            ..empty_curve()
+        };
+        complete(&mut curve);
+        curve
+    }
+
+    #[test]
+    fn a_known_machine_is_said_to_be_what_it_is() {
+        let curve = curve(0.0);
+        let advice = curve.advice.iter().map(|it| &it.line);
+        let lines: Vec<&String> = curve
+            .answer
+            .iter()
+            .map(|it| &it.sentence)
+            .chain(&curve.reasons)
+            .chain(advice)
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "At 50 % reported you have used 50 to 80 % of what this machine can do for fib: 20 to 50 % is left.",
+                "The SMT yield is 1.25 (1.25 to 1.25): a core with one busy logical CPU has used 80 % of itself, which the \
+                 kernel reports as 50 %.",
+                "One worker on each of 2 cores does 1.00 (1.00 to 1.00) times as much a core as one alone: cores do not slow \
+                 each other.",
+                "Call the machine full at 50 % reported: up to 80 % of its capacity for this work is used there.",
+                "corun top --yield 1.25..1.25",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_too_uncertain_is_no_plan_and_no_share_above_all() {
+        let curve = curve(-0.15);
+        let answer = curve.answer.as_ref().unwrap();
+        assert!(answer.used_high > 1.0, "{answer:?}");
+        assert!(answer.sentence.contains("used at least "), "{answer:?}");
+        assert!(answer.sentence.contains("at most "), "{answer:?}");
+        assert!(curve.advice.iter().all(|it| it.tool != "plan"), "{:?}", curve.advice);
+    }
+
+    #[test]
+    fn what_is_used_of_more_than_all_leaves_nothing() {
+        let words = |low, high| {
+            let (used, left) = used_and_left(low, high);
+            format!("{used}: {left}")
+        };
+        assert_eq!(words(0.58, 0.71), "58 to 71 %: 29 to 42 % is left");
+        assert_eq!(words(0.5, 0.5), "50 %: 50 % is left");
+        assert_eq!(words(0.42, 1.9), "at least 42 %: at most 58 % is left");
+        assert_eq!(words(1.05, 1.1), "105 to 110 %: nothing is left");
+        assert_eq!(words(1.0, 1.0), "100 %: nothing is left");
+    }
 }

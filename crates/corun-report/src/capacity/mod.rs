@@ -95,7 +95,9 @@ pub fn answer(curve: &Record<CapacityCurve>) -> String {
 
 /// The capacity used at each level, in both orders and over both.
 pub fn levels(curve: &CapacityCurve) -> Table {
-    let header = ["reported", "cores first", "siblings first", "used", "left"];
+    // Without siblings there is one order.
+    let orders = if curve.smt_width > 1 { &["cores first", "siblings first"][..] } else { &[] };
+    let header = [&["reported"], orders, &["used", "left"]].concat();
     let row = |level: &CapacityLevel| {
         let [low, high] = level.range();
         let both = [&level.cores_first, &level.siblings_first];
@@ -103,16 +105,12 @@ pub fn levels(curve: &CapacityCurve) -> Table {
             true => range(low, high),
             false => TOO_UNCERTAIN.to_owned(),
         };
-        vec![
-            percent(level.reported),
-            with_interval(&level.cores_first),
-            with_interval(&level.siblings_first),
-            of(low, high),
-            of((1.0 - high).max(0.0), (1.0 - low).max(0.0)),
-        ]
+        let orders = both.into_iter().take(orders.len()).map(with_interval);
+        let range = [of(low, high), of((1.0 - high).max(0.0), (1.0 - low).max(0.0))];
+        std::iter::once(percent(level.reported)).chain(orders).chain(range).collect()
     };
     Table {
-        header: header.map(str::to_owned).to_vec(),
+        header: header.into_iter().map(str::to_owned).collect(),
         rows: curve.levels.iter().map(row).collect(),
     }
 }
@@ -144,13 +142,18 @@ pub fn legend(curve: &CapacityCurve) -> String {
     let intervals = match curve.source {
         Source::Predicted => "intervals are those of the predicted yield".to_owned(),
         Source::Measured | Source::Published => {
-            format!("intervals are of {:.3} % confidence", confidence * 100.0).replace(".000", "")
+            format!("intervals are of {:.1} % confidence", confidence * 100.0).replace(".0 %", " %")
+        }
+    };
+    let orders = match curve.smt_width {
+        0 | 1 => "",
+        _ => {
+            " Cores first: one logical CPU of each core is busy before second ones, as the kernel fills. Siblings first: all of \
+             a core before the next. Used: from the least to the most over both."
         }
     };
     format!(
-        "100 % is the work done in a second with all {} busy. Cores first: one logical CPU of each core is busy before \
-         second ones, as the kernel fills. Siblings first: all of a core before the next. Used: from the least to the most \
-         over both; {intervals}.",
+        "100 % is the work done in a second with all {} busy; {intervals}.{orders}",
         plural(curve.cpus as usize, "logical CPU"),
     )
 }
@@ -204,7 +207,7 @@ fn reported(curve: &CapacityCurve) -> Option<String> {
     let most =
         apart.fold(None, |most: Option<f64>, it| Some(most.map_or(it, |most| most.max(it))))?;
     Some(format!(
-        "/proc/stat reported the share of busy CPUs within {} percentage points.",
-        (most * 100.0).ceil()
+        "/proc/stat reported the share of busy CPUs within {}.",
+        plural((most * 100.0).ceil() as usize, "percentage point")
     ))
 }

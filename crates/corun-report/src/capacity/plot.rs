@@ -1,6 +1,6 @@
 //! The curve for a terminal: capacity used upwards, reported utilisation to the right.
 
-use corun_record::{CapacityCurve, CapacityLevel, Filling, FillingCurve};
+use corun_record::{CapacityCurve, Filling, FillingCurve};
 
 /// Lines of the plot.
 const LINES: usize = 11;
@@ -22,7 +22,8 @@ fn mark(filling: Filling) -> char {
 /// The plot with its axes and what its marks are.
 pub(super) fn plot(curve: &CapacityCurve, columns: u16) -> String {
     let width = usize::from(columns).saturating_sub(MARGIN + 1).clamp(MIN_WIDTH, MAX_WIDTH);
-    let highest = curve.levels.iter().map(CapacityLevel::range).map(|it| it[1]).fold(1.0, f64::max);
+    let points = curve.orders.iter().flat_map(|order| &order.points);
+    let highest = points.map(|it| it.used.value).fold(1.0, f64::max);
     let line = |share: f64| (share / highest * (LINES - 1) as f64).round() as usize;
     let mut cells = vec![vec![' '; width]; LINES];
     for column in 0..width {
@@ -50,9 +51,15 @@ pub(super) fn plot(curve: &CapacityCurve, columns: u16) -> String {
     let before = (width / 2).saturating_sub(left.len() + middle.len() / 2);
     let after = width.saturating_sub(left.len() + before + middle.len() + right.len());
     text.push_str(&format!("{:7}{left}{:before$}{middle}{:after$}{right}\n", "", "", ""));
-    let marks = curve.orders.iter().map(|it| format!("{} {}", mark(it.filling), it.filling.name()));
+    // Without siblings both orders are the same.
+    let orders = curve.orders.iter().take(curve.smt_width.clamp(1, 2) as usize);
+    let marks = orders.map(|it| format!("{} {}", mark(it.filling), it.filling.name()));
     let marks: Vec<String> = marks.chain(["· as reported".to_owned()]).collect();
-    text.push_str(&format!("{:7}{}\n", "", marks.join("   ")));
+    let beside = marks.iter().map(|it| it.chars().count() + 3).sum::<usize>();
+    match beside <= width + 3 {
+        true => text.push_str(&format!("{:7}{}\n", "", marks.join("   "))),
+        false => marks.iter().for_each(|it| text.push_str(&format!("{:7}{it}\n", ""))),
+    }
     text
 }
 

@@ -22,7 +22,14 @@ pub(super) fn article(of: &Bench, detail: Detail) -> Article {
         }
     }
     let mut sections = vec![Section::new("In pictures", pictures)];
-    let table = Table::new("Each workload in each placement", bench::table(of), detail);
+    let mut table = bench::table(of);
+    // A row that is sorted elsewhere keeps its workload.
+    for row in 1..table.rows.len() {
+        if table.rows[row][0].is_empty() {
+            table.rows[row][0] = table.rows[row - 1][0].clone();
+        }
+    }
+    let table = Table::new("Each workload in each placement", table, detail);
     sections.push(Section::new("In figures", vec![Part::Table(table)]));
     let missing = of.not_possible.iter().map(|it| {
         let name = bench::name(&it.workload, &it.parameters, of);

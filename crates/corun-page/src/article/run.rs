@@ -76,7 +76,11 @@ pub(super) fn speed(run: &Run, detail: Detail) -> Figure {
     let most = detail.dots_of(arms.len());
     let mut is_thinned = false;
     let rows = arms.iter().enumerate().map(|(index, arm)| {
-        let samples: Vec<&Sample> = run.samples.iter().filter(|it| it.arm == arm.id).collect();
+        // The mean is that of the arm and of its twin.
+        let is_own = |id: &str| {
+            id == arm.id || run.arm(id).is_some_and(|it| it.twin_of.as_ref() == Some(&arm.id))
+        };
+        let samples: Vec<&Sample> = run.samples.iter().filter(|it| is_own(&it.arm)).collect();
         is_thinned |= samples.len() > most;
         let dots = thinned(samples, most, |it| it.throughput).into_iter().map(|sample| {
             let words = format!(
@@ -96,9 +100,8 @@ pub(super) fn speed(run: &Run, detail: Detail) -> Figure {
             value: seen.map(|it| it.value * scale.factor),
             limits: seen.as_ref().and_then(limits).map(|it| it.map(|it| it * scale.factor)),
             dots: dots.collect(),
-            figure: seen.map_or_else(String::new, |it| {
-                format!("{} {}", scale.show(it.value), figures::half_width(&it))
-            }),
+            figure: seen
+                .map_or_else(String::new, |it| figures::with_half_width(scale.show(it.value), &it)),
             class: colour(index),
             ..Bar::default()
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 
 use super::{ends, name, whole};
-use crate::figures::{half_width, ratio, seconds, share};
+use crate::figures::{half_width, is_sensible, ratio, seconds, share};
 use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table, amount, number};
 use crate::terminal::{NO_BREAK, grid, wrap};
@@ -124,7 +124,11 @@ fn spread(seen: &Observation) -> String {
 }
 
 fn comparison(seen: &Observation) -> String {
-    format!("{} {} {}", seen.metric.name(), ratio(&seen.estimate), spread(seen))
+    let name = seen.metric.name();
+    match is_sensible(&seen.estimate) {
+        true => format!("{name} {} {}", ratio(&seen.estimate), spread(seen)),
+        false => format!("{name}: {}", spread(seen)),
+    }
 }
 
 /// Other counts of the same work.

@@ -10,7 +10,7 @@ use crate::runs::{Folder, block, origin, run};
 /// The variable that names the store to a process that writes to it.
 const STORE: &str = "CORUN_TEST_STORE";
 const PROCESSES: usize = 10;
-const RUNS: usize = 20;
+const RUNS: usize = 8;
 
 /// Starts this program again as one of its ignored tests.
 pub(crate) fn started(test: &str, folder: &Folder) -> Child {

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     ])]
     resume: Option<String>,
     /// Go on although the program's file or its standard input was replaced since; the run then says so
-    #[arg(long, requires = "resume")]
+    #[arg(long, requires = "resume", conflicts_with = "WorkArguments")]
     even_if_changed: bool,
     #[command(flatten)]
     output: OutputArguments,

@@ -173,6 +173,9 @@ pub struct Elimination {
     /// Mnemonics that give all ones then, without waiting (they need a port).
     #[serde(default)]
     pub ones_idioms: Vec<String>,
+    /// Mnemonics that need nothing but the carry if both sources are one register (they need a port).
+    #[serde(default)]
+    pub carry_idioms: Vec<String>,
     /// Whether pushes, pops, calls and returns move the stack pointer without a micro-op.
     pub stack_engine: bool,
     /// Where it is from.

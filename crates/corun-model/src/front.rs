@@ -192,6 +192,10 @@ pub struct Fusion {
     /// Ports that start the two as one micro-op: those of the jump, if empty.
     #[serde(default)]
     pub ports: Vec<String>,
+    /// Instructions that become one micro-op with a copy of a register into their target just before them, mnemonics:
+    /// the copy takes no slot.
+    #[serde(default)]
+    pub with_copy: Vec<String>,
     /// Whether the last decoder takes none of them, since the jump after it is not seen yet.
     #[serde(default)]
     pub not_last: bool,

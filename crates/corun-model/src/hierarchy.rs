@@ -27,6 +27,34 @@ pub struct Hierarchy {
     pub main: MainMemory,
     /// What cores take from each other.
     pub coherence: Coherence,
+    /// How busy the cores are that are not simulated: from 0, idle, to 1, each with as much of the last level and of memory
+    /// as one that is.
+    #[serde(default)]
+    pub load_of_others: f64,
+}
+
+impl Hierarchy {
+    /// The share of what `all` cores have together that is left for `simulated` of them.
+    fn left(&self, all: u32, simulated: u32) -> f64 {
+        let simulated = f64::from(simulated);
+        let others = (f64::from(all) - simulated).max(0.0) * self.load_of_others;
+        simulated / (simulated + others)
+    }
+
+    /// What of the last level is left for so many of its cores: fewer sets, one at least.
+    pub fn last_level(&self, simulated: u32) -> Option<CacheSize> {
+        let l3 = self.l3.as_ref()?;
+        let size = l3.size();
+        let sets = f64::from(size.sets) * self.left(l3.cores, simulated);
+        Some(CacheSize { sets: (sets.round() as u32).max(1), ..size })
+    }
+
+    /// GB (10^9 bytes) a second that memory hands to so many cores.
+    pub fn memory_bandwidth(&self, simulated: u32) -> f64 {
+        let left = |all: &AllCores| all.gigabytes_a_second * self.left(all.cores, simulated);
+        let of_all = self.main.all_cores.as_ref().filter(|_| self.load_of_others > 0.0).map(left);
+        of_all.unwrap_or(f64::INFINITY).min(self.main.gigabytes_a_second)
+    }
 }
 
 /// Misses on their way.
@@ -219,10 +247,22 @@ pub struct MainMemory {
     pub nanoseconds: f64,
     /// GB (10^9 bytes) a second that it hands to one group of cores.
     pub gigabytes_a_second: f64,
+    /// What it hands to all cores together. None: no more cores than one group share it.
+    pub all_cores: Option<AllCores>,
     /// The share of `nanoseconds` after which memory has what is written past the caches.
     pub write_share: f64,
     /// Where it is from.
     pub source: String,
+}
+
+/// What memory hands to all cores together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AllCores {
+    /// GB (10^9 bytes) a second.
+    pub gigabytes_a_second: f64,
+    /// How many cores they are.
+    pub cores: u32,
 }
 
 /// What cores take from each other.
@@ -291,5 +331,27 @@ impl Cache {
     /// How it is divided.
     pub fn size(&self) -> CacheSize {
         CacheSize::new(self.kib, self.ways, self.replacement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn others_leave_less_of_what_all_share() {
+        let mut hierarchy = crate::find("zen3").unwrap().hierarchy;
+        let all = hierarchy.l3.as_ref().unwrap().size();
+        let whole = hierarchy.main.gigabytes_a_second;
+        assert_eq!((hierarchy.last_level(1), hierarchy.memory_bandwidth(1)), (Some(all), whole));
+        // Eight cores around a last level, and twelve at the memory.
+        hierarchy.load_of_others = 1.0;
+        assert_eq!(hierarchy.last_level(1).unwrap().sets, all.sets / 8);
+        assert_eq!(hierarchy.last_level(8), Some(all));
+        assert!((hierarchy.memory_bandwidth(3) - 51.2 / 4.0).abs() < 1e-9);
+        assert_eq!(hierarchy.memory_bandwidth(12), whole.min(51.2));
+        hierarchy.load_of_others = 0.5;
+        assert_eq!(
+            hierarchy.last_level(2).unwrap().sets,
+            (f64::from(all.sets) / 2.5).round() as u32
+        );
     }
 }

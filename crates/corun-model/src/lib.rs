@@ -46,7 +46,7 @@ pub use front::{
     MicrocodeSequencer, OpCache, Predecoder, Queue, Tage,
 };
 pub use hierarchy::{
-    CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, LinePrefetch,
+    AllCores, CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, LinePrefetch,
     MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkCache,
 };
 pub use host::{HostCore, Suited, host_core, suited};

@@ -92,6 +92,10 @@ pub struct Stores {
     pub commit: u32,
     /// Those that leave it in one cycle if they are to one line.
     pub commit_same_line: u32,
+    /// So many lines that were stored to last: a second store to one of them leaves the queue in the same cycle, too,
+    /// whatever the line of the first. None: no line is remembered.
+    #[serde(default)]
+    pub commit_lines: u32,
     /// Bytes of aligned memory that count as one line for that, if they are fewer than a line's.
     pub commit_bytes: Option<u32>,
     /// More cycles for a store across a line.
@@ -120,6 +124,9 @@ pub struct Forwarding {
     pub vector_latency: u32,
     /// Which loads are renamed to the store's register, and take no time; none if the core does not do that.
     pub renamed: Option<MemoryRenaming>,
+    /// Whether that holds for loads that are an operand of a computation, too (`add rax, [rdi]`).
+    #[serde(default)]
+    pub renamed_operands: bool,
     /// Loads whose store is remembered: one that gets its bytes from the same store again takes no time either.
     #[serde(default)]
     pub predictive_forwarding: u32,

@@ -24,13 +24,14 @@ impl<F: InstructionSource> Core<F> {
                 let (pages, requester) = (thread.pages, thread.requester);
                 let Some(store) = thread.stores.ready(now) else { break };
                 let shift = self.parameters.load_store.line_shift;
-                let first = store.address >> shift;
-                let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
+                let address = store.address;
+                let first = address >> shift;
+                let last = (address + u64::from(store.size.max(1)) - 1) >> shift;
                 let is_split = first != last;
                 if !thread.gathered.may_follow(first, now) {
                     break;
                 }
-                let (linear, streams) = (store.linear, store.streams);
+                let (linear, streams, size) = (store.linear, store.streams, store.size);
                 let request = Request { core, requester, instruction: 0, linear, pages };
                 let granted = *store.granted.get_or_insert_with(|| {
                     if streams {
@@ -44,15 +45,16 @@ impl<F: InstructionSource> Core<F> {
                 if granted > now && !gathers {
                     break;
                 }
-                let place = store.address >> self.parameters.load_store.commit_shift;
-                let follows = done < self.parameters.load_store.commit || line == Some(place);
+                let place = address >> self.parameters.load_store.commit_shift;
+                let follows = done < self.parameters.load_store.commit
+                    || line == Some(place)
+                    || thread.stores.was_stored_to(first);
                 if !follows || (is_split && done > 0) {
                     break;
                 }
                 line = Some(place);
-                let parts = u64::from(
-                    u32::from(store.size).div_ceil(self.parameters.load_store.store_width),
-                );
+                let parts =
+                    u64::from(u32::from(size).div_ceil(self.parameters.load_store.store_width));
                 let free = match is_split {
                     true => now + 1 + u64::from(self.parameters.penalties.store_split),
                     false if parts > 1 => now + parts,
@@ -61,6 +63,7 @@ impl<F: InstructionSource> Core<F> {
                 if gathers {
                     thread.gathered.take(first, granted);
                 }
+                thread.stores.note_line(first, self.parameters.load_store.commit_lines);
                 let waiting =
                     thread.stores.pop(free).map(|store| store.waiting).unwrap_or_default();
                 self.is_active = true;

@@ -9,6 +9,8 @@ mod front_end;
 mod made;
 #[path = "pipeline/zen4.rs"]
 mod zen4;
+#[path = "pipeline/zen5.rs"]
+mod zen5;
 
 use blocks::{cycles, cycles_on, model};
 use corun_model::CoreModel;

@@ -160,6 +160,22 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// How busy other cores are: a number from 0 to 1.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub(crate) fn load(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(load) if (0.0..=1.0).contains(&load) => Ok(load),
+        _ => Err(format!("expected a number from 0 (idle) to 1 (as busy), found \"{text}\"")),
+    }
+}
+
+/// The field of a model that such a load sets.
+pub(crate) fn load_of_others(load: f64) -> (String, String) {
+    ("hierarchy.load_of_others".to_owned(), load.to_string())
+}
+
 /// A size in bytes: `4096`, `4K`, `4KiB`, or in caches of this machine, `8xL3`.
 ///
 /// # Errors

@@ -139,6 +139,7 @@ fn op_cache(cache: &OpCache, faults: &mut Faults) {
 
 fn fusion(fusion: &Fusion, faults: &mut Faults) {
     mnemonics("front.fusion.with_branch", &fusion.with_branch, faults);
+    mnemonics("front.fusion.with_copy", &fusion.with_copy, faults);
     for (field, list) in
         [("without_sign", &fusion.without_sign), ("without_carry", &fusion.without_carry)]
     {

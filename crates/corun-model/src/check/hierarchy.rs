@@ -10,14 +10,26 @@ const LARGEST: [u32; 2] = [1 << 16, 1 << 19];
 const MAX_WAYS: u32 = 64;
 /// Cores that share memory, at most.
 const MAX_CORES: u32 = 64;
+/// Cores of a machine, at most.
+const MAX_CORES_OF_MACHINE: u32 = 1 << 12;
 /// GB a second of cores that are not simulated, at most.
 const MAX_BACKGROUND_GB_S: f64 = 1e5;
 /// Entries of a prefetcher, at most.
 const MAX_PREFETCHES: u32 = 1 << 12;
 
 pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
-    let Hierarchy { fills, l2, l3, stlb, code_stlb, walk, prefetch, main, coherence } =
-        &model.hierarchy;
+    let Hierarchy {
+        fills,
+        l2,
+        l3,
+        stlb,
+        code_stlb,
+        walk,
+        prefetch,
+        main,
+        coherence,
+        load_of_others,
+    } = &model.hierarchy;
     faults.resource("hierarchy.fills", "entries", fills.entries, &fills.sharing);
     faults.cycles("hierarchy.fills.conflict_window", fills.conflict_window);
     faults.cycles("hierarchy.fills.retry_delay", fills.retry_delay);
@@ -54,6 +66,14 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     amount("hierarchy.main.nanoseconds", main.nanoseconds, 1e5, faults);
     amount("hierarchy.main.write_share", main.write_share, 4.0, faults);
     amount("hierarchy.main.gigabytes_a_second", main.gigabytes_a_second, 1e5, faults);
+    if let Some(all) = &main.all_cores {
+        let path = "hierarchy.main.all_cores";
+        amount(&format!("{path}.gigabytes_a_second"), all.gigabytes_a_second, 1e5, faults);
+        faults.within(&format!("{path}.cores"), all.cores, 1, MAX_CORES_OF_MACHINE);
+    }
+    if !(0.0..=1.0).contains(load_of_others) {
+        faults.add("hierarchy.load_of_others", "a number from 0 to 1", load_of_others);
+    }
     faults.cycles("hierarchy.coherence.transfer", coherence.transfer);
     faults.within("hierarchy.coherence.snoop_delay", coherence.snoop_delay, 0, coherence.transfer);
     faults.cycles("hierarchy.coherence.machine_clear", coherence.machine_clear);

@@ -12,6 +12,8 @@ const LARGEST_CACHE: u32 = 1 << 14;
 
 /// Bits of a linear address that a first level compares to distinguish lines, at most.
 const MAX_ALIAS_BITS: u32 = 24;
+/// Lines stored to last that are remembered.
+const MAX_STORED_LINES: u32 = 64;
 /// Loads that remember their stores.
 const MAX_FORWARDING_PAIRS: u32 = 256;
 
@@ -91,6 +93,7 @@ fn stores(stores: &Stores, faults: &mut Faults) {
     let least = stores.commit.min(super::MAX_PER_CYCLE);
     let same_line = stores.commit_same_line;
     faults.within("memory.stores.commit_same_line", same_line, least, super::MAX_PER_CYCLE);
+    faults.within("memory.stores.commit_lines", stores.commit_lines, 0, MAX_STORED_LINES);
     faults.cycles("memory.stores.split", stores.split);
 }
 

@@ -78,6 +78,8 @@ pub(crate) struct LoadStore {
     /// Stores that leave the queue in a cycle, and those to one line.
     pub(crate) commit: u32,
     pub(crate) commit_same_line: u32,
+    /// Lines stored to last, which a second store of a cycle may be to.
+    pub(crate) commit_lines: usize,
     /// Bytes that reach the cache at once.
     pub(crate) store_width: u32,
     pub(crate) line_shift: u32,
@@ -230,6 +232,7 @@ impl Parameters {
                 vector_store_rate: address_rate(memory.stores.vector_rate),
                 commit: memory.stores.commit,
                 commit_same_line: memory.stores.commit_same_line,
+                commit_lines: memory.stores.commit_lines as usize,
                 store_width: memory.stores.width.max(1),
                 line_shift: memory.l1d.line.trailing_zeros(),
                 commit_shift: memory

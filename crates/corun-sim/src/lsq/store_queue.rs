@@ -20,6 +20,8 @@ pub(crate) struct StoreQueue {
     retired: usize,
     /// From when on the oldest may reach the cache.
     free: u64,
+    /// Lines that were stored to, the last one first.
+    lines: Vec<u64>,
 }
 
 /// A store on its way.
@@ -46,6 +48,13 @@ pub(crate) struct Store {
     pub(crate) granted: Option<u64>,
     /// Loads that wait until it has reached the cache, and so many cycles longer.
     pub(crate) waiting: Vec<(Handle, u32)>,
+}
+
+impl Store {
+    /// Whether a load of its bytes reaches them through another linear address.
+    pub(crate) fn is_synonym(&self, address: u64, linear: u64) -> bool {
+        self.linear.wrapping_sub(self.address) != linear.wrapping_sub(address)
+    }
 }
 
 /// Stores that have left the queue for a line that another core still has: a write-combining buffer.
@@ -95,6 +104,7 @@ impl Default for StoreQueue {
             of_own_offset: vec![0; OFFSETS],
             retired: 0,
             free: 0,
+            lines: Vec::new(),
         }
     }
 }
@@ -216,6 +226,25 @@ impl StoreQueue {
             }
             for eight in eights(store.offset, store.size) {
                 self.of_own_offset[eight % OFFSETS] = number;
+            }
+        }
+    }
+
+    /// Whether a line is among those that were stored to last.
+    pub(crate) fn was_stored_to(&self, line: u64) -> bool {
+        self.lines.contains(&line)
+    }
+
+    /// A store reaches a line, which is the last of `most` that are remembered.
+    pub(crate) fn note_line(&mut self, line: u64, most: usize) {
+        if most == 0 || self.lines.first() == Some(&line) {
+            return;
+        }
+        match self.lines.iter().position(|one| *one == line) {
+            Some(place) => self.lines[..=place].rotate_right(1),
+            None => {
+                self.lines.truncate(most - 1);
+                self.lines.insert(0, line);
             }
         }
     }

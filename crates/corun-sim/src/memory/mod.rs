@@ -157,11 +157,13 @@ impl Memory {
         let behind_l2 = if l3.is_some() { hierarchy.l2.miss } else { 0 };
         let behind_l3 = l3.map_or(hierarchy.l2.miss, |l3| l3.miss);
         let main = &hierarchy.main;
-        let seconds_a_line = f64::from(LINE) / (main.gigabytes_a_second * 1e9);
+        let of_group = cores.min(group_size) as u32;
+        let bandwidth = hierarchy.memory_bandwidth(of_group);
+        let seconds_a_line = f64::from(LINE) / (bandwidth * 1e9);
         let group = || Group {
-            l3: l3.map(|l3| {
+            l3: l3.zip(hierarchy.last_level(of_group)).map(|(l3, size)| {
                 let lines_a_second = l3.background_fills * 1e9 / f64::from(LINE);
-                Cache::of(l3.size()).with_background_fills(lines_a_second / (model.gigahertz * 1e9))
+                Cache::of(size).with_background_fills(lines_a_second / (model.gigahertz * 1e9))
             }),
             from_main: Link::new(seconds_a_line * model.gigahertz * 1e9),
             to_main: Link::new(seconds_a_line * model.gigahertz * 1e9),

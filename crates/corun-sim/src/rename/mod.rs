@@ -150,7 +150,7 @@ impl<F: InstructionSource> Core<F> {
             if queued.is_wrong {
                 self.keep_for_squash(index);
             }
-            let is_move = matches!(lowered.effect, Effect::Move(..));
+            let is_move = matches!(lowered.effect, Effect::Move(..)) && lowered.renamed > 0;
             let shares_slot = queued.shares_slot && !needs_update;
             let slots = if shares_slot { 0 } else { lowered.renamed };
             let renamed = Queued { slots, ..queued };
@@ -626,6 +626,11 @@ impl<F: InstructionSource> Thread<F> {
         match overlap {
             Overlap::Part(store) => {
                 self.wait_for_cache(store, sequence, parameters.penalties.forwarding_failure);
+                None
+            }
+            // The queue is searched by linear addresses: bytes that were stored through another one wait for the cache.
+            Overlap::Whole(number) if self.stores.get(number).is_synonym(address, linear) => {
+                self.wait_for_cache(number, sequence, parameters.penalties.forwarding_failure);
                 None
             }
             Overlap::Whole(number) => {

@@ -14,6 +14,8 @@ pub(super) enum Idiom {
     Zero { without_port: bool },
     /// Gives all ones without reading.
     Ones,
+    /// Reads nothing but the carry.
+    Carry,
     /// Copies a register, target and source.
     Move(RegisterId, RegisterId),
 }
@@ -41,7 +43,8 @@ pub(super) fn idiom(decoded: &Instruction, known: &Elimination) -> Option<Idiom>
     if is_in(&known.zero_idioms) {
         return Some(Idiom::Zero { without_port: is_in(&known.without_port) });
     }
-    is_in(&known.ones_idioms).then_some(Idiom::Ones)
+    let carry = is_in(&known.carry_idioms).then_some(Idiom::Carry);
+    carry.or(is_in(&known.ones_idioms).then_some(Idiom::Ones))
 }
 
 fn is_nop(decoded: &Instruction) -> bool {

@@ -17,7 +17,7 @@ use crate::uops::slots;
 use crate::uops::uop::{
     DecodedBlock, DecodedInstruction, Effect, Kind, Memory, PortSet, Results, Source, Sources, Uop,
 };
-use corun_model::timing::{Class, Lookup, Provenance, Timing, TimingTable, form};
+use corun_model::timing::{Class, ComputeUop, Lookup, Provenance, Timing, TimingTable, form};
 use corun_model::{CoreModel, Division, Repetition};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.
@@ -146,6 +146,10 @@ impl<'m> Lowering<'m> {
                 && self.fuses(first, &decoded)
             {
                 fuse(pending, &mut lowered, self.ports(&self.model.front.fusion.ports));
+            } else if let (Some(first), Some(pending)) = (&before, instructions.last_mut())
+                && self.absorbs(first, pending, &decoded)
+            {
+                (pending.slots, pending.renamed) = (0, 0);
             }
             let from = (decoded.ip() - block.address) as usize;
             lowered.constants = slots::constants(&decoded, &decoder.get_constant_offsets(&decoded));
@@ -216,6 +220,7 @@ impl<'m> Lowering<'m> {
                 return lowered;
             }
             Some(Idiom::Zero { without_port: false } | Idiom::Ones) => used.sources.clear(),
+            Some(Idiom::Carry) => used.sources.retain(|source| source.file() == File::Flags),
             None => {}
         }
         self.execution(&mut lowered, decoded, own, &used);
@@ -368,7 +373,7 @@ impl<'m> Lowering<'m> {
             *self.names.entry(address).or_insert(next)
         });
         let is_whole = operand.size >= 4 && operand.size <= 8;
-        let is_plain_load = timing.uops.is_empty();
+        let is_plain_load = timing.uops.is_empty() || self.model.memory.forwarding.renamed_operands;
         let is_near = place
             .is_some_and(|place| place.index() == Register::None && place.displacement() < NEAR);
         Memory {
@@ -425,8 +430,9 @@ impl<'m> Lowering<'m> {
             .map(|&register| Source::Register(register, late(register)))
             .collect();
         sources.extend(loaded.iter().map(|&load| Source::Own(load)));
-        let count = timing.uops.len().min(MAX_UOPS);
-        for (index, uop) in timing.uops.iter().take(count).enumerate() {
+        let uops = kept(&timing.uops);
+        let count = uops.len();
+        for (index, uop) in uops.into_iter().enumerate() {
             let is_last = index + 1 == count;
             // Those before the last are a part of the way, if it is long enough.
             let (own, others) = match (is_last, timing.latency) {
@@ -508,6 +514,22 @@ impl<'m> Lowering<'m> {
         names.iter().filter_map(|name| self.ports.get(name.as_str())).fold(0, |all, bit| all | bit)
     }
 
+    /// Whether an instruction becomes one micro-op with a copy before it, which makes its target.
+    fn absorbs(
+        &self,
+        first: &Instruction,
+        copy: &DecodedInstruction,
+        decoded: &Instruction,
+    ) -> bool {
+        let Effect::Move(to, _) = copy.effect else { return false };
+        let has_memory = (0..decoded.op_count()).any(|at| decoded.op_kind(at) == OpKind::Memory);
+        let is_target = decoded.op0_kind() == OpKind::Register
+            && decoded.op0_register() == first.op0_register()
+            && to.file() == File::Integer;
+        let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
+        is_target && !has_memory && self.model.front.fusion.with_copy.contains(&name)
+    }
+
     /// Whether a conditional jump becomes one micro-op with the instruction before it.
     fn fuses(&self, first: &Instruction, jump: &Instruction) -> bool {
         let fusion = &self.model.front.fusion;
@@ -526,6 +548,15 @@ impl<'m> Lowering<'m> {
             && (!has_both || (fusion.relative_immediate && first.is_ip_rel_memory_operand()))
             && !first.has_lock_prefix()
     }
+}
+
+/// The micro-ops of an instruction that are distinguished: of a long microprogram those that keep a unit, and the first
+/// of the others.
+fn kept(uops: &[ComputeUop]) -> Vec<&ComputeUop> {
+    let long = uops.iter().filter(|uop| uop.busy > 1).count();
+    let mut room = MAX_UOPS.saturating_sub(long);
+    let mut has_room = || room.checked_sub(1).map(|left| room = left).is_some();
+    uops.iter().filter(|uop| uop.busy > 1 || has_room()).take(MAX_UOPS).collect()
 }
 
 /// How many accesses of the core's width one of `size` bytes is.

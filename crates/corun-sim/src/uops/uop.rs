@@ -33,7 +33,7 @@ pub(crate) struct DecodedInstruction {
     /// Immediates and displacements that the op cache keeps, those of 64 bits counted twice.
     pub(crate) constants: u8,
     /// Micro-ops of queue, renaming, reorder buffer and retirement; 0 if it is one with the
-    /// instruction before it.
+    /// instruction before it, or a copy that is one with the instruction after it.
     pub(crate) slots: u8,
     /// Whether it does nothing. Decoders and op cache have a place for it even if it shares a slot.
     pub(crate) is_nop: bool,

@@ -57,6 +57,10 @@ pub(crate) struct Arguments {
     /// Override a field of the model, for instance main.nanoseconds=120; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
+    /// How busy the cores are that the program does not run on: from 0, idle, to 1, each with as much of the last-level
+    /// cache and of the memory bandwidth as one that it runs on
+    #[arg(long, value_name = "SHARE", value_parser = values::load)]
+    load_of_others: Option<f64>,
     /// The last-level cache and memory: the model's, or this host's, which are probed around the measured
     /// runs, with the interference of other programs at the time [default: this host's for its own core, if it is measured]
     #[arg(long, value_name = "SOURCE", value_enum)]
@@ -187,6 +191,7 @@ fn predicted<T>(
         say(warning);
     }
     let timings = chosen.iter().map(|core| timings(&core.model)).collect::<Result<Vec<_>, _>>()?;
+    let set = arguments.settings();
     let mut cores = Vec::new();
     for (core, timings) in chosen.iter().zip(&timings) {
         let mut caveats = core.caveats.clone();
@@ -194,7 +199,7 @@ fn predicted<T>(
         cores.push(Core {
             model: &core.model,
             memory: arguments.memory_of(core.is_own)?,
-            set: &arguments.set,
+            set: &set,
             timings,
             reason: core.reason.clone(),
             is_own: core.is_own,
@@ -264,6 +269,12 @@ impl Arguments {
         }
     }
 
+    /// What of the model is set otherwise.
+    fn settings(&self) -> Vec<(String, String)> {
+        let load = self.load_of_others.map(values::load_of_others);
+        self.set.iter().cloned().chain(load).collect()
+    }
+
     /// The cores asked for, with the fields that were set.
     fn cores(&self, host: Option<&HostCore>) -> Result<Vec<ChosenCore>, Problem> {
         let mut cores = match &self.model[..] {
@@ -273,9 +284,10 @@ impl Arguments {
                 .map(|name| ChosenCore::find(Some(name), host))
                 .collect::<Result<Vec<_>, _>>()?,
         };
+        let set = self.settings();
         for core in &mut cores {
-            core.model = core.model.clone().with(&self.set)?;
-            core.caveats.extend(cores::set_otherwise(&self.set));
+            core.model = core.model.clone().with(&set)?;
+            core.caveats.extend(cores::set_otherwise(&set));
             self.check_siblings(&core.model)?;
         }
         Ok(cores)
@@ -302,9 +314,9 @@ impl Arguments {
                 "Leave --placement out.",
             ));
         }
-        if self.record.is_some() && !self.set.is_empty() {
+        if self.record.is_some() && !self.settings().is_empty() {
             return Err(Problem::usage(
-                "expected the model as it is for --record, found --set",
+                "expected the model as it is for --record, found --set or --load-of-others",
                 "Leave one of the two out; --measure compares with a changed model, too.",
             ));
         }

@@ -14,7 +14,7 @@ pub(super) fn core(model: &CoreModel, arguments: &Arguments) -> SimulatedCore {
     SimulatedCore {
         model: model.name.clone(),
         title: model.title.clone(),
-        settings: arguments.set.iter().cloned().collect(),
+        settings: arguments.settings().into_iter().collect(),
     }
 }
 

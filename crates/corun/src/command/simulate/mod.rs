@@ -18,7 +18,7 @@ use corun_trace::format::Trace;
 
 use crate::core_model::timings;
 use crate::problem::{Problem, say};
-use crate::values::{self, assignment, simulated_time};
+use crate::values::{self, assignment, load_of_others, simulated_time};
 
 /// The most cores that share a simulated memory.
 const MAX_CORES: i64 = 64;
@@ -90,6 +90,10 @@ pub(crate) struct Arguments {
     /// Override a field of the model, for instance rob.policy=shared; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
+    /// How busy the cores are that are not simulated: from 0, idle, to 1, each with as much of the last-level cache and
+    /// of the memory bandwidth as a simulated one
+    #[arg(long, value_name = "SHARE", value_parser = values::load)]
+    load_of_others: Option<f64>,
     /// Simulate each block of a table (column `block`, hexadecimal; `cycles`, if measured)
     #[arg(long, alias = "blocks", value_name = "FILE", conflicts_with = "traces")]
     block_file: Option<PathBuf>,
@@ -101,9 +105,16 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// What of the model is set otherwise.
+    fn settings(&self) -> Vec<(String, String)> {
+        self.set.iter().cloned().chain(self.load_of_others.map(load_of_others)).collect()
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let original = corun_model::find(&arguments.model)?;
-    let model = original.clone().with(&arguments.set)?;
+    let model = original.clone().with(&arguments.settings())?;
     warn_of_ineffective_settings(&original, &model);
     let timings = timings(&model)?;
     match (&arguments.block_file, arguments.traces.as_slice()) {

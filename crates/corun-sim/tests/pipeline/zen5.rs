@@ -1,0 +1,48 @@
+//! Blocks that were timed on a Zen 5, cycles of a copy beside what its model gives, and what it gives without the rule.
+
+use corun_model::CoreModel;
+
+use super::assert_near;
+use super::blocks::{cycles_on, model};
+
+/// A block on the model with one of its rules left out.
+fn without(code: &[u8], leave_out: fn(&mut CoreModel)) -> f64 {
+    let mut core = model("zen5");
+    leave_out(&mut core);
+    cycles_on(&core, code)
+}
+
+fn zen5(code: &[u8]) -> f64 {
+    cycles_on(&model("zen5"), code)
+}
+
+#[test]
+fn a_copy_and_what_computes_with_it_take_one_slot() {
+    // mov r8, rbx; xor r8, rcx; six times, for r8, r9, ...
+    let pair = |number: u8| [0x49, 0x89, 0xd8 | number, 0x49, 0x31, 0xc8 | number];
+    let code: Vec<u8> = (0..6).flat_map(pair).collect();
+    assert_near(zen5(&code), 1.0);
+    assert_near(without(&code, |core| core.front.fusion.with_copy.clear()), 1.5);
+    // xor rax, r15 after mov r8, rbx, and so on: the copy is no part of it.
+    let registers = [0, 1, 2, 5, 6, 7];
+    let pair =
+        |number: u8| [0x49, 0x89, 0xd8 | number, 0x4c, 0x31, 0xf8 | registers[usize::from(number)]];
+    let apart: Vec<u8> = (0..6).flat_map(pair).collect();
+    assert_near(zen5(&apart), 1.5);
+}
+
+#[test]
+fn the_difference_of_a_register_and_itself_needs_the_carry_alone() {
+    // cmp edi, 1; sbb esi, esi; imul esi, esi, 3
+    let code = [0x83, 0xff, 0x01, 0x19, 0xf6, 0x6b, 0xf6, 0x03];
+    assert_near(zen5(&code), 1.0);
+    assert_near(without(&code, |core| core.back.elimination.carry_idioms.clear()), 4.0);
+}
+
+#[test]
+fn an_operand_in_memory_is_renamed_too() {
+    // add rax, [rdi]; mov [rdi], rax
+    let code = [0x48, 0x03, 0x07, 0x48, 0x89, 0x07];
+    assert_near(zen5(&code), 1.0);
+    assert!(without(&code, |core| core.memory.forwarding.renamed_operands = false) > 7.0);
+}

@@ -35,6 +35,10 @@ fn main() {
         println!("{threads:6} threads: {:8.2} ms of CPU time a refresh", costs[ROUNDS / 2]);
         drop(sleepers);
     }
+    let machine = corun_machine::Machine::read("/".as_ref()).expect("a machine");
+    if machine.cores.iter().all(|core| core.smt_width < 2) {
+        return println!("no siblings here: switches are not recorded");
+    }
     let load = PingPong::begin();
     let (mut without, mut with, mut said) = (Vec::new(), Vec::new(), String::new());
     for _ in 0..ROUNDS {

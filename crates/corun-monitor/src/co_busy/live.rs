@@ -95,7 +95,7 @@ fn switches_tell_who_ran_beside_whom() {
     let busy = || {
         (0..1000).for_each(|it| {
             std::hint::black_box(it);
-        })
+        });
     };
     let (is_over, [one, other, beside]) =
         on_cpus([(0, Box::new(first)), (0, Box::new(second)), (1, Box::new(busy))]);
@@ -126,7 +126,7 @@ fn samples_tell_who_ran_beside_whom() {
         Box::new(|| {
             (0..1000).for_each(|it| {
                 std::hint::black_box(it);
-            })
+            });
         })
     };
     let (is_over, [one, other]) = on_cpus([(0, busy()), (1, busy())]);

@@ -5,6 +5,8 @@
 
 mod bounds;
 mod estimate;
+#[cfg(test)]
+mod live;
 mod overlap;
 mod switches;
 #[cfg(test)]
@@ -21,8 +23,8 @@ use self::watch::Watch;
 use crate::clock::{cpu_time_ns, now_ns, sleep_until};
 use crate::system::{CpuUse, ProcFiles};
 
-/// Records of switches are taken over this often.
-const DRAIN_NS: u64 = 50_000_000;
+/// Records of switches are taken over this often, at least and at most; more often where they fill their buffers.
+const DRAIN_NS: [u64; 2] = [2_000_000, 50_000_000];
 /// Seeing every switch may cost this much of one CPU.
 const EXACT_COST: f64 = 0.01;
 /// What was too expensive is tried again after this.
@@ -112,7 +114,7 @@ pub(crate) struct CoBusy {
 enum Source {
     Bounds,
     Sampled(Watch),
-    Exact { switches: Switches, siblings: Vec<Siblings> },
+    Exact { switches: Switches, siblings: Vec<Siblings>, drain_ns: u64 },
 }
 
 /// What was found of an interval.
@@ -170,7 +172,7 @@ impl CoBusy {
                 Ok(switches) => {
                     let unknown = |core: &Core| Siblings::unknown(core.cpus.len());
                     let siblings = cores.all.iter().map(unknown).collect();
-                    self.source = Source::Exact { switches, siblings };
+                    self.source = Source::Exact { switches, siblings, drain_ns: DRAIN_NS[1] };
                     self.not_exact_because = None;
                     return;
                 }
@@ -210,13 +212,18 @@ impl CoBusy {
             Source::Sampled(watch) => {
                 watch.sample_until(files, cores, until_ns, self.sampling_cost);
             }
-            Source::Exact { switches, .. } => loop {
+            Source::Exact { switches, drain_ns, .. } => loop {
                 let now_ns = now_ns();
                 if now_ns >= until_ns {
                     break;
                 }
-                sleep_until(until_ns.min(now_ns + DRAIN_NS));
-                switches.drain();
+                sleep_until(until_ns.min(now_ns + *drain_ns));
+                *drain_ns = match switches.drain() {
+                    full if full > 0.25 => *drain_ns / 2,
+                    full if full < 0.05 => *drain_ns * 2,
+                    _ => *drain_ns,
+                }
+                .clamp(DRAIN_NS[0], DRAIN_NS[1]);
             },
         }
         self.spent_ns += cpu_time_ns().saturating_sub(began_ns);
@@ -234,7 +241,7 @@ impl CoBusy {
         let mut found = match &mut self.source {
             Source::Bounds => Found::from_bounds(uses),
             Source::Sampled(watch) => Found::from_samples(watch.seen(), uses, length_ns),
-            Source::Exact { switches, siblings } => {
+            Source::Exact { switches, siblings, .. } => {
                 switches.drain();
                 let found = match switches.are_lost {
                     true => Err("Switches came faster than they could be read.".to_owned()),

@@ -31,7 +31,12 @@ pub(super) struct Switches {
     pub(super) are_lost: bool,
     /// Switches since the interval began.
     pub(super) count: usize,
+    /// How many switches a buffer has room for.
+    room: usize,
 }
+
+/// The bytes of a switch: a record of the task that leaves, and one of the task that comes.
+const SWITCH_BYTES: usize = 64;
 
 impl std::fmt::Debug for Switches {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -64,12 +69,14 @@ impl Switches {
             sampler.enable().map_err(|error| refusal(&error))?;
         }
         let cores = vec![Vec::new(); cores.all.len()];
-        Ok(Self { samplers, cores, are_lost: false, count: 0 })
+        Ok(Self { samplers, cores, are_lost: false, count: 0, room: room / SWITCH_BYTES })
     }
 
-    /// Takes over what the kernel has recorded.
-    pub(super) fn drain(&mut self) {
+    /// Takes over what the kernel has recorded; how full the fullest buffer was, as a share.
+    pub(super) fn drain(&mut self) -> f64 {
+        let mut most = 0;
         for (core, sibling, sampler) in &mut self.samplers {
+            let before = self.count;
             while let Some(record) = sampler.next_record() {
                 match record.ty() {
                     SWITCH if record.misc() & OUT != 0 => {
@@ -86,8 +93,10 @@ impl Switches {
                     _ => {}
                 }
             }
+            most = most.max(self.count - before);
         }
         self.are_lost |= self.count > MOST;
+        most as f64 / self.room.max(1) as f64
     }
 
     /// Begins the next interval; what came after `to_ns` stays.

@@ -67,7 +67,7 @@ impl Watched {
 }
 
 impl Watch {
-    /// Watches nothing yet, from the thread that calls.
+    /// Watches nothing yet.
     pub(super) fn new(cores: &Cores) -> Self {
         Self {
             watched: Vec::new(),
@@ -75,7 +75,7 @@ impl Watch {
             load: None,
             text: Vec::new(),
             running: Vec::new(),
-            own: rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(),
+            own: 0,
             cost_ns: 50_000.0,
             seen: Seen::of(cores),
         }
@@ -85,8 +85,7 @@ impl Watch {
     pub(super) fn begin(&mut self, threads: &[(u32, u32)], cores: &Cores) {
         let mut files: HashMap<u32, Option<OwnedFd>> =
             self.watched.drain(..).map(|it| (it.thread(), it.file)).collect();
-        let others = threads.iter().filter(|(_, thread)| *thread != self.own);
-        self.watched.extend(others.map(|&(process, thread)| Watched {
+        self.watched.extend(threads.iter().map(|&(process, thread)| Watched {
             task: Task::Thread(process, thread),
             file: files.remove(&thread).flatten(),
         }));
@@ -101,6 +100,8 @@ impl Watch {
         until_ns: u64,
         cost: f64,
     ) {
+        self.own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        self.watched.retain(|it| it.thread() != self.own);
         let mut part_ns = now_ns();
         loop {
             let rate = (cost * 1e9 / self.cost_ns.max(1.0)).clamp(RATES[0], RATES[1]);

@@ -64,17 +64,20 @@ fn a_recorder_that_was_killed_leaves_what_it_saw() {
         let path = folder.path().join(name);
         let activities = recorded(&path);
         let bytes = fs::read(&path).unwrap();
-        let mut ends = 0;
+        let (mut ends, mut most) = (0, 0);
         for length in (0..bytes.len()).rev().step_by(7) {
             fs::write(&path, &bytes[..length]).unwrap();
             let Ok(mut replay) = Replay::open(&path, None) else { continue };
             let (found, error) = replayed(&mut replay);
             assert!(matches!(error, MonitorError::Ended), "{name} {length}: {error}");
             assert_eq!(found, activities[..found.len()], "{name} {length}");
+            most = most.max(found.len());
             ends += usize::from(replay.caveat().is_some());
             assert!(replay.caveat().is_none_or(|it| it.contains("ends within line")));
         }
-        assert!(ends > 3, "{name}: {ends}");
+        // Of a compressed line that was cut nothing is left; the lines before it are whole.
+        assert!(ends > 3 || name.ends_with("zst"), "{name}: {ends}");
+        assert!(most >= 2, "{name}: {most}");
     }
 }
 

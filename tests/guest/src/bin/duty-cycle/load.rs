@@ -77,7 +77,10 @@ pub(crate) fn busy_siblings(busy: &[Vec<[u64; 2]>], [from_ns, to_ns]: [u64; 2]) 
     let mut shares = vec![0.0; busy.len() + 1];
     let (mut now_ns, mut count) = (from_ns, 0);
     for (at_ns, change) in edges {
-        shares[count as usize] += (at_ns - now_ns) as f64 / (to_ns - from_ns) as f64;
+        // Of several changes at one time, only what is left after all of them counts.
+        if at_ns > now_ns {
+            shares[count as usize] += (at_ns - now_ns) as f64 / (to_ns - from_ns) as f64;
+        }
         now_ns = at_ns;
         count += change;
     }

@@ -105,7 +105,11 @@ fn cost(line: &str) -> Option<f64> {
         .spawn()
         .expect("script of util-linux is installed");
     std::thread::sleep(Duration::from_secs(BEFORE.into()));
-    let process: u32 = std::fs::read_to_string(&number).ok()?.trim().parse().expect("a number");
+    let process: u32 = std::fs::read_to_string(&number)
+        .expect("it starts in time")
+        .trim()
+        .parse()
+        .expect("a number");
     let (before, begun) = (used(process), Instant::now());
     std::thread::sleep(Duration::from_secs(COUNTED.into()));
     let (after, elapsed) = (used(process), begun.elapsed());

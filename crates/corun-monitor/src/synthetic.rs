@@ -168,7 +168,7 @@ impl Synthetic {
         TaskActivity {
             thread: thread.thread,
             process: thread.process,
-            parent: if thread.process % 3 == 0 { 1000 } else { 1 },
+            parent: if thread.process.is_multiple_of(3) { 1000 } else { 1 },
             name: thread.name.to_owned(),
             cgroup: Some(thread.cgroup.clone()),
             cpu: thread.cpu,

@@ -3,7 +3,7 @@
 //! Each draws on a pseudo-terminal of 120 columns and 40 lines (of `script`) once a second, one after the other. The
 //! threads are those of one process; ten of them wake every 10 ms, the others sleep.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,13 +16,14 @@ const AWAKE: usize = 10;
 const BEFORE: u32 = 3;
 const COUNTED: u32 = 10;
 
-/// The programs, with the options for a refresh each second that shows threads where it can.
+/// The programs, with the options for a refresh each second that shows threads where it can; btop takes the time from
+/// its configuration.
 const PROGRAMS: [(&str, &str); 5] = [
     ("corun top", "corun top --interval 1s"),
     ("corun top --sampled", "corun top --interval 1s --sampled"),
     ("top -H", "top -H -d 1"),
     ("htop", "htop -d 10"),
-    ("btop", "btop --update 1000"),
+    ("btop", "btop --utf-force"),
 ];
 
 fn main() {
@@ -56,13 +57,15 @@ fn be_load(threads: usize) {
             .expect("the system has room for a thread");
     }
     println!("ready");
-    std::thread::sleep(Duration::from_secs(3600));
+    // Until who started it has ended or says so.
+    let _ = std::io::stdin().read(&mut [0]);
 }
 
 /// Starts so many threads, and waits until all are there.
 fn start_load(threads: usize) -> Child {
     let mut load = Command::new(std::env::current_exe().expect("this program has a path"))
         .args([LOAD, &threads.to_string()])
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program starts");
@@ -91,19 +94,28 @@ fn cost(line: &str) -> Option<f64> {
         "stty rows 40 cols 120; echo $$ > {}; export TERM=xterm-256color LC_ALL=C.UTF-8; exec {line}",
         number.display()
     );
+    let configuration = folder.path().join("btop");
+    std::fs::create_dir(&configuration).expect("a folder for temporary files");
+    std::fs::write(configuration.join("btop.conf"), "update_ms = 1000\n").expect("room for a line");
     let mut terminal = Command::new("script")
+        .env("XDG_CONFIG_HOME", folder.path())
         .args(["--quiet", "--command", &script, "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .expect("script of util-linux is installed");
     std::thread::sleep(Duration::from_secs(BEFORE.into()));
-    let process: u32 = std::fs::read_to_string(&number).ok()?.trim().parse().expect("a number");
+    let process: u32 = std::fs::read_to_string(&number)
+        .expect("it starts in time")
+        .trim()
+        .parse()
+        .expect("a number");
     let (before, begun) = (used(process), Instant::now());
     std::thread::sleep(Duration::from_secs(COUNTED.into()));
     let (after, elapsed) = (used(process), begun.elapsed());
     let mut keys = terminal.stdin.take().expect("a pipe");
-    keys.write_all(b"q").expect("the program reads keys");
+    // It may have ended, which is reported below.
+    let _ = keys.write_all(b"q");
     terminal.wait().expect("the program ends");
     let after = after.unwrap_or_else(|| panic!("{line} ended by itself"));
     // A refresh a second.

@@ -190,12 +190,10 @@ fn every_query_of_the_dashboard_and_the_alerts_returns_data() {
         busy.page.publish(exposition(&totals, smt("on", true), now));
         let long_ago = now - Duration::from_secs(600);
         off.page.publish(exposition(&Totals::new(10), smt("off", false), long_ago));
-        if !has_rules {
-            if let Some(queries) = rules(&prometheus) {
-                assert!(queries.len() > 5, "{queries:?}");
-                open.extend(queries);
-                has_rules = true;
-            }
+        if !has_rules && let Some(queries) = rules(&prometheus) {
+            assert!(queries.len() > 5, "{queries:?}");
+            open.extend(queries);
+            has_rules = true;
         }
         open.retain(|query| !prometheus.has_data(query));
     }

@@ -157,7 +157,7 @@ fn dashboard(instance: &str) -> Vec<String> {
 /// The rules as Prometheus has read them.
 fn rules(prometheus: &Prometheus) -> Option<Vec<String>> {
     let groups = prometheus.get("rules", None)?;
-    let rules = groups["groups"].as_array()?.iter().flat_map(|group| group["rules"].as_array());
+    let rules = groups["groups"].as_array()?.iter().filter_map(|group| group["rules"].as_array());
     let queries: Vec<String> = rules
         .flatten()
         .map(|rule| rule["query"].as_str().expect("a rule has a query").replace("[5m]", WINDOW))

@@ -157,10 +157,9 @@ async fn accept(
     loop {
         let accepted = listener.accept().await;
         open.retain(|connection| !connection.is_finished());
-        if accepted.is_err() || places.available_permits() == 0 {
-            if let Some(oldest) = open.pop_front() {
-                oldest.abort();
-            }
+        let is_full = accepted.is_err() || places.available_permits() == 0;
+        if is_full && let Some(oldest) = open.pop_front() {
+            oldest.abort();
         }
         let Ok((stream, _)) = accepted else {
             sleep(NO_DESCRIPTOR).await;

@@ -157,7 +157,7 @@ fn dashboard(instance: &str) -> Vec<String> {
 /// The rules as Prometheus has read them.
 fn rules(prometheus: &Prometheus) -> Option<Vec<String>> {
     let groups = prometheus.get("rules", None)?;
-    let rules = groups["groups"].as_array()?.iter().flat_map(|group| group["rules"].as_array());
+    let rules = groups["groups"].as_array()?.iter().filter_map(|group| group["rules"].as_array());
     let queries: Vec<String> = rules
         .flatten()
         .map(|rule| rule["query"].as_str().expect("a rule has a query").replace("[5m]", WINDOW))
@@ -190,12 +190,10 @@ fn every_query_of_the_dashboard_and_the_alerts_returns_data() {
         busy.page.publish(exposition(&totals, smt("on", true), now));
         let long_ago = now - Duration::from_secs(600);
         off.page.publish(exposition(&Totals::new(10), smt("off", false), long_ago));
-        if !has_rules {
-            if let Some(queries) = rules(&prometheus) {
-                assert!(queries.len() > 5, "{queries:?}");
-                open.extend(queries);
-                has_rules = true;
-            }
+        if !has_rules && let Some(queries) = rules(&prometheus) {
+            assert!(queries.len() > 5, "{queries:?}");
+            open.extend(queries);
+            has_rules = true;
         }
         open.retain(|query| !prometheus.has_data(query));
     }

@@ -307,3 +307,81 @@ impl Analyst<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_record::{Evidence, Placement, WorkerSample};
+
+    use super::*;
+
+    fn arm(placement: Placement, cpus: &[u32]) -> Arm {
+        Arm {
+            id: placement.to_string(),
+            placement,
+            core_type: None,
+            variant: None,
+            twin_of: None,
+            workers: cpus.len() as u32,
+            cores: 2,
+            cpus: cpus.to_vec(),
+            idle_siblings: Vec::new(),
+            smt: None,
+        }
+    }
+
+    /// The answer about siblings where every second time of theirs is forty times as long, and workers wait for their CPUs for
+    /// this share of their time.
+    fn answer(cpu_wait: f64) -> String {
+        let arms =
+            [arm(Placement::Spread(None), &[0, 1]), arm(Placement::Full(None), &[0, 1, 2, 3])];
+        let sample = |block: u32, position: u32| {
+            let arm = &arms[position as usize];
+            let makespan_s = if position == 1 && block % 2 == 1 { 40.0 } else { 1.0 };
+            let worker = WorkerSample {
+                seconds: makespan_s,
+                subtracted_s: None,
+                runs: 1,
+                cpus: Default::default(),
+                check: None,
+            };
+            let busy = makespan_s * f64::from(arm.workers) * (1.0 - cpu_wait);
+            Sample {
+                block,
+                position,
+                arm: arm.id.clone(),
+                makespan_s,
+                throughput: f64::from(arm.workers) / makespan_s,
+                rates: Default::default(),
+                latencies: Default::default(),
+                workers: vec![worker; arm.workers as usize],
+                evidence: Evidence {
+                    cpu_wait: Some(cpu_wait),
+                    user_s: busy,
+                    ..Evidence::default()
+                },
+            }
+        };
+        let samples: Vec<Sample> =
+            (0..8).flat_map(|block| [sample(block, 0), sample(block, 1)]).collect();
+        let question = AnalysisRequest {
+            practical: 0.02,
+            level: 0.95,
+            seed: 1,
+            mode: Mode::Copies,
+            workers: Workers::Alike,
+            row: None,
+        };
+        let analysis = analyse(&arms, &samples, &question, None);
+        let verdict = analysis.verdicts.iter().find(|it| it.metric == Metric::SmtYield);
+        verdict.expect("spread and full are compared").sentence.clone()
+    }
+
+    #[test]
+    fn load_is_named_where_it_is_the_reason_for_a_wide_interval() {
+        let wide = "The interval of 8 blocks is wider than ± 100 %.";
+        assert_eq!(answer(0.0), format!("SMT: too uncertain to say. {wide}"));
+        let loaded = answer(0.3);
+        assert!(loaded.contains("because other programs took the workers' CPUs"), "{loaded}");
+        assert!(loaded.contains(wide), "{loaded}");
+    }
+}

@@ -114,7 +114,42 @@ fn a_sweep_says_what_was_run_and_who_placed_it() {
     assert!(page.contains("class=\"cpu open\""), "the CPUs that it may choose");
     let wide = page.split("data-name=\"workers\"").nth(1).expect("the plot");
     let wide = wide.split("</svg>").next().expect("its first size");
-    assert_eq!(wide.matches("dashed").count(), 2, "the line and its entry of the legend");
+    let classes = wide.split("class=\"").skip(1).filter_map(|it| it.split('"').next());
+    let dashed = classes.filter(|it| it.contains("dashed")).count();
+    assert_eq!(dashed, 2, "the line and its entry of the legend");
+}
+
+/// Comparisons and trends begin with what changed, and show it.
+#[test]
+fn what_changed_comes_first() {
+    let of = |name: &str| page(&[given(&document(name))]).expect("a page");
+    let comparison = of("comparison.json");
+    let trend = of("trend.json");
+    for (page, texts) in [
+        (
+            &comparison,
+            &[
+                "<h1 id=\"run1-h\">run8.json against run1.json</h1>",
+                "<p class=\"answer bad\">Time of stacked: worse: 1.194 times that of the base",
+                "What differs beside the figures",
+                "data-name=\"changes\"",
+            ][..],
+        ),
+        (
+            &trend,
+            &[
+                "<p class=\"answer bad\">Throughput of spread: worse, 0.831 times in 8 runs.",
+                "data-name=\"trend\"",
+                "level 2",
+                "kernel: 6.1 became 6.2",
+            ],
+        ),
+    ] {
+        for text in texts {
+            assert!(page.contains(text), "{text}");
+        }
+        assert!(!page.contains("<th scope=\"col\">field"), "fields that nobody reads");
+    }
 }
 
 /// A document of every format that the schemas describe: a value of each type, the smallest that they allow.

@@ -150,9 +150,9 @@ mod tests {
         ════════════════════════════════════════════════════════════════════════════════
          spread   2         any    200 ms         20.0        3.10 nJ       1.2 %
                                    ± 1.0 %                    ± 2.0 %
-         full     4         any    400 ms, too    24.0        -             too few
-                                   few blocks                               blocks to
-                                   to say                                   say
+         full     4         any    400 ms, too    24.0        -             too
+                                   uncertain to                             uncertain
+                                   say                                      to say
 
          metric      arms            value   interval       verdict
         ════════════════════════════════════════════════════════════

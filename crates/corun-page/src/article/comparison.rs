@@ -135,9 +135,11 @@ fn course(body: &Trend, series: &TrendSeries, detail: Detail) -> Figure {
         let run = body.runs.get(series.points[at].run as usize);
         run.map_or("", |run| run.started.as_str())
     };
+    let largest = series.points.iter().map(|it| it.estimate.value).fold(0.0, f64::max);
+    let (factor, unit) = scale(largest, &series.unit);
     let points = series.points.iter().enumerate().map(|(at, point)| Reading {
         place: at as f64,
-        value: point.estimate.value,
+        value: point.estimate.value * factor,
         series: level(at),
         words: format!("{}: {}", started(at), value(at)),
     });
@@ -153,17 +155,30 @@ fn course(body: &Trend, series: &TrendSeries, detail: Detail) -> Figure {
     Figure {
         name: "trend",
         message: capital(&trend::answer(series)),
-        note: format!(
-            "Each mark is a run, the oldest at the left. A new colour and mark is a new level. In {}.",
-            figures::unit(&series.unit)
-        ),
+        note: "Each mark is a run, the oldest at the left. A new colour and mark is a new level."
+            .to_owned(),
         plot: Plot::Course(Course {
-            panels: vec![Panel { title: name.clone(), points: points.collect() }],
+            panels: vec![Panel { title: format!("{name}{unit}"), points: points.collect() }],
             series: (0..=series.changes.len())
                 .map(|at| (colour(at), format!("level {}", at + 1)))
                 .collect(),
             across: "runs, in the order of their start".to_owned(),
         }),
         table: Some(Table::of(capital(&name), &header, rows.collect(), detail)),
+    }
+}
+
+/// By what values are multiplied so that the largest has few digits, and the unit that they then have.
+fn scale(largest: f64, unit: &str) -> (f64, String) {
+    let of = |factor: f64, prefix: &str| (factor, format!(", {prefix}{}", figures::unit(unit)));
+    match (unit, largest) {
+        ("1", _) => (1.0, String::new()),
+        ("s", ..1e-6) => of(1e9, "n"),
+        ("s", ..1e-3) => of(1e6, "µ"),
+        ("s", ..1.0) => of(1e3, "m"),
+        (_, 1e9..) => of(1e-9, "G "),
+        (_, 1e6..) => of(1e-6, "M "),
+        (_, 1e4..) => of(1e-3, "k "),
+        _ => of(1.0, ""),
     }
 }

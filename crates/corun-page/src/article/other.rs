@@ -125,8 +125,8 @@ fn tables(name: &str, items: &[Tree], detail: Detail) -> Vec<Table> {
     let (mut own, mut below): (Vec<Fields>, Vec<Fields>) =
         all.map(|it| it.into_iter().partition::<Fields, _>(|(path, _)| !is_in_list(path))).unzip();
     let mut columns: Vec<String> = Vec::new();
-    for (path, _) in own.iter().flatten() {
-        if !columns.contains(path) {
+    for (path, text) in own.iter().flatten() {
+        if !columns.contains(path) && !text.is_empty() {
             columns.push(path.clone());
         }
     }

@@ -117,7 +117,9 @@ fn figures_in_the_page_are_those_of_the_document() {
     let text = browser.run("return document.querySelector('.answer').textContent;");
     assert_eq!(text.as_str(), Some(run.verdicts[0].sentence.as_str()));
     for arm in run.arms.iter().filter(|arm| arm.twin_of.is_none()) {
-        let samples = run.samples.iter().filter(|sample| sample.arm == arm.id).count();
+        let twin = run.arms.iter().find(|it| it.twin_of.as_ref() == Some(&arm.id));
+        let is_own = |id: &String| *id == arm.id || twin.is_some_and(|twin| twin.id == *id);
+        let samples = run.samples.iter().filter(|sample| is_own(&sample.arm)).count();
         let own = browser.run(&format!(
             "return [...document.querySelectorAll('figure[data-name=speed] svg.wide .dot > title')]
                 .filter((it) => it.textContent.startsWith('{}, ')).length;",

@@ -432,7 +432,7 @@ fn what_is_imported_is_checked_before_it_is_kept() {
     }
     assert!(listed(&scratch).is_empty());
     // Elsewhere it was an hour later.
-    let there = run.started.replace("Z", "+01:00");
+    let there = run.started.replace('Z', "+01:00");
     let abroad = file("abroad.json", &document.replace(&run.started, &there));
     done(runs(&scratch, &["import", &abroad]));
     let listed = listed(&scratch);

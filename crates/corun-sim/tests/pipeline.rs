@@ -319,6 +319,27 @@ fn assert_near(found: f64, expected: f64) {
 }
 
 #[test]
+fn a_long_microprogram_keeps_its_divider() {
+    // xor edx, edx; mov rax, rcx; div r8: of 36 micro-ops the divider's is the last.
+    let code = [0x31, 0xd2, 0x48, 0x89, 0xc8, 0x49, 0xf7, 0xf0];
+    assert_near(cycles("ivy-bridge", &code), 22.0);
+}
+
+#[test]
+fn bytes_that_were_stored_through_another_address_come_from_the_cache() {
+    // mov [rdi], rax; mov rax, [rsi], which are the same bytes in one page or in two.
+    let code = [0x48, 0x89, 0x07, 0x48, 0x8b, 0x06];
+    for name in ["zen4", "coffee-lake"] {
+        let core = model(name);
+        let forwarded = f64::from(core.memory.forwarding.latency);
+        let found = |other: u64| blocks::steady_at(&core, &code, vec![0x8000, 0x8000 + other]).0;
+        assert_near(found(0), forwarded);
+        let waits = f64::from(core.memory.forwarding.failure);
+        assert!(found(1 << 12) > forwarded + waits - 0.5, "{name}: {}", found(1 << 12));
+    }
+}
+
+#[test]
 fn a_pause_lets_nothing_pass_for_as_long_as_it_takes() {
     // pause; add rax, 1
     for (name, latency) in [("zen4", 65.0), ("coffee-lake", 140.0)] {

@@ -25,9 +25,14 @@ pub(crate) fn cycles_on(model: &CoreModel, code: &[u8]) -> f64 {
 
 /// Cycles of a copy in steady state, and where they go; all memory operands are one place.
 pub(crate) fn steady(model: &CoreModel, code: &[u8]) -> (f64, CycleStack) {
+    let places = corun_trace::decode(0x10_0000, code).unwrap().operands.len();
+    steady_at(model, code, vec![PATTERN; places])
+}
+
+/// The same, with a place for each memory operand; all pages are one.
+pub(crate) fn steady_at(model: &CoreModel, code: &[u8], values: Vec<u64>) -> (f64, CycleStack) {
     let timings = TimingTable::of(model).unwrap();
     let block = corun_trace::decode(0x10_0000, code).unwrap();
-    let values = vec![PATTERN; block.operands.len()];
     let copies = Copies { block: &block, values: &[values] };
     steady_state(model, &mut Lowering::new(model, &timings), copies, 100).unwrap()
 }

@@ -89,7 +89,8 @@ fn interval(estimate: &Estimate) -> String {
 fn reasons(curve: &CapacityCurve) -> Vec<String> {
     let mut reasons = Vec::new();
     if let Some(smt_yield) = curve.smt_yield.as_ref().filter(|it| is_sensible(it)) {
-        let one = Estimate { low: smt_yield.low.max(1.0), ..*smt_yield }.under(1.0);
+        let limit = |it: f64| it.clamp(1.0, f64::from(curve.smt_width));
+        let [least, most] = [smt_yield.high, smt_yield.low].map(|it| 1.0 / limit(it));
         let said = match smt_yield.high < 1.0 {
             true => {
                 "busy siblings cost work, so that a core with one busy logical CPU has nothing left"
@@ -97,7 +98,7 @@ fn reasons(curve: &CapacityCurve) -> Vec<String> {
             }
             false => format!(
                 "a core with one busy logical CPU has used {} of itself, which the kernel reports as {}",
-                range_in_words(one.low.min(1.0), one.high.min(1.0)),
+                range_in_words(least, most),
                 percent(1.0 / f64::from(curve.smt_width))
             ),
         };

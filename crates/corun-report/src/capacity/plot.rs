@@ -25,20 +25,20 @@ pub(super) fn plot(curve: &CapacityCurve, columns: u16) -> String {
     let points = curve.orders.iter().flat_map(|order| &order.points);
     let highest = points.map(|it| it.used.value).fold(1.0, f64::max);
     let line = |share: f64| (share / highest * (LINES - 1) as f64).round() as usize;
-    let mut cells = vec![vec![' '; width]; LINES];
+    let mut cells = vec![' '; width * LINES];
     for column in 0..width {
         let reported = column as f64 / (width - 1) as f64;
-        cells[line(reported).min(LINES - 1)][column] = '·';
+        cells[line(reported).min(LINES - 1) * width + column] = '·';
         // Cores first is drawn over the other where both are the same.
         for order in curve.orders.iter().rev() {
             let used = at(order, reported);
             if column > 0 {
-                cells[line(used).min(LINES - 1)][column] = mark(order.filling);
+                cells[line(used).min(LINES - 1) * width + column] = mark(order.filling);
             }
         }
     }
     let mut text = String::new();
-    for (number, row) in cells.iter().enumerate().rev() {
+    for (number, row) in cells.chunks(width).enumerate().rev() {
         let name = match number % 5 {
             0 => format!("{:>4.0} %", number as f64 / (LINES - 1) as f64 * highest * 100.0),
             _ => " ".repeat(6),

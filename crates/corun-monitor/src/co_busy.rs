@@ -25,8 +25,6 @@ use crate::system::{CpuUse, ProcFiles};
 
 /// Records of switches are taken over this often, at least and at most; more often where they fill their buffers.
 const DRAIN_NS: [u64; 2] = [2_000_000, 50_000_000];
-/// Seeing every switch may cost this much of one CPU.
-const EXACT_COST: f64 = 0.01;
 /// What was too expensive is tried again after this.
 const RETRY_NS: u64 = 60_000_000_000;
 /// By how much switches and the kernel's accounts may differ, in shares of the interval.
@@ -104,8 +102,9 @@ pub(crate) struct CoBusy {
     not_exact_because: Option<String>,
     /// When seeing every switch may be tried again; `None` if it is not wanted.
     retry_ns: Option<u64>,
-    is_sampled: bool,
-    /// How much of a CPU samples may cost.
+    /// How much of a CPU seeing every switch may cost.
+    exact_cost: f64,
+    /// How much of a CPU samples may cost; none are taken at 0.
     sampling_cost: f64,
     spent_ns: u64,
 }
@@ -133,24 +132,19 @@ impl CoBusy {
             source: Source::Bounds,
             not_exact_because: Some(because.to_owned()),
             retry_ns: None,
-            is_sampled: false,
+            exact_cost: 0.0,
             sampling_cost: 0.0,
             spent_ns: 0,
         }
     }
 
-    /// The best source of the live system. `is_exact` and `is_sampled` say what is wanted.
-    pub(crate) fn open(
-        cores: &Cores,
-        is_exact: bool,
-        is_sampled: bool,
-        sampling_cost: f64,
-    ) -> Self {
+    /// The best source of the live system. The costs are shares of a CPU; at 0 a source is not wanted.
+    pub(crate) fn open(cores: &Cores, exact_cost: f64, sampling_cost: f64) -> Self {
         let mut found = Self {
             source: Source::Bounds,
             not_exact_because: None,
-            retry_ns: is_exact.then_some(0),
-            is_sampled,
+            retry_ns: (exact_cost > 0.0).then_some(0),
+            exact_cost,
             sampling_cost,
             spent_ns: 0,
         };
@@ -187,7 +181,7 @@ impl CoBusy {
                     .get_or_insert_with(|| "Seeing every switch was not asked for.".to_owned());
             }
         }
-        if self.is_sampled {
+        if self.sampling_cost > 0.0 {
             self.source = Source::Sampled(Watch::new(cores));
         }
     }
@@ -252,11 +246,11 @@ impl CoBusy {
                 let spent_ns = self.spent_ns + cpu_time_ns().saturating_sub(began_ns);
                 let cost = spent_ns as f64 / length_ns.max(1) as f64;
                 let per_second = count as f64 / (length_ns.max(1) as f64 / 1e9);
-                let too_much = (cost > EXACT_COST).then(|| {
+                let too_much = (cost > self.exact_cost).then(|| {
                     format!(
                         "Seeing each of {per_second:.0} switches a second costs {:.1} % of a CPU, more than {:.0} %.",
                         100.0 * cost,
-                        100.0 * EXACT_COST
+                        100.0 * self.exact_cost
                     )
                 });
                 match (found, too_much) {

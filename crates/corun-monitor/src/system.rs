@@ -28,6 +28,8 @@ use crate::{MonitorError, Source, Tasks};
 const MIGRATING: usize = 32;
 /// A task has so many companions at most.
 const COMPANIONS: usize = 5;
+/// What seeing every switch may cost by default, in shares of one CPU.
+const EXACT_COST: f64 = 0.01;
 /// What samples may cost by default, in shares of one CPU.
 const SAMPLING_COST: f64 = 0.0025;
 
@@ -40,6 +42,8 @@ pub struct Options {
     pub tasks: Tasks,
     /// Whether every switch of a task is recorded where this is permitted and cheap enough.
     pub exact: bool,
+    /// How much of one CPU this may cost, as a share, before it is given up for a while.
+    pub exact_cost: f64,
     /// How much of one CPU samples of the states of threads may cost, as a share; none are taken at 0.
     pub sampling_cost: f64,
     /// The yields for the capacity; any from 1 to the SMT width if there are none.
@@ -52,6 +56,7 @@ impl Default for Options {
             root: PathBuf::from("/"),
             tasks: Tasks::default(),
             exact: true,
+            exact_cost: EXACT_COST,
             sampling_cost: SAMPLING_COST,
             yields: None,
         }
@@ -105,9 +110,13 @@ impl System {
             ),
         };
         let cores = Cores::new(&machine, before.online());
-        let is_sampled = tasks.is_some() && options.sampling_cost > 0.0;
+        let is_sampled = tasks.is_some();
         let co_busy = match is_live {
-            true => CoBusy::open(&cores, options.exact, is_sampled, options.sampling_cost),
+            true => {
+                let exact_cost = if options.exact { options.exact_cost } else { 0.0 };
+                let sampling_cost = if is_sampled { options.sampling_cost } else { 0.0 };
+                CoBusy::open(&cores, exact_cost, sampling_cost)
+            }
             false => CoBusy::none("A captured system runs nothing."),
         };
         let mut system = Self {

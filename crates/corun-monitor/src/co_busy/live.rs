@@ -72,7 +72,7 @@ fn switches_tell_who_ran_beside_whom() {
     let Some(cores) = cores() else {
         return corun_testing::skip("switches", "this process may not use CPUs 0 and 1");
     };
-    let mut co_busy = CoBusy::open(&cores, true, true, 0.01);
+    let mut co_busy = CoBusy::open(&cores, 1.0, 0.01);
     if let Some(reason) = &co_busy.not_exact_because {
         return corun_testing::skip("switches", reason);
     }
@@ -120,7 +120,7 @@ fn samples_tell_who_ran_beside_whom() {
     let Some(cores) = cores() else {
         return corun_testing::skip("samples", "this process may not use CPUs 0 and 1");
     };
-    let mut co_busy = CoBusy::open(&cores, false, true, 0.05);
+    let mut co_busy = CoBusy::open(&cores, 0.0, 0.05);
     assert!(co_busy.wants_threads());
     let busy = || -> Box<dyn FnMut() + Send> {
         Box::new(|| {

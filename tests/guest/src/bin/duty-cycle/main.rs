@@ -93,7 +93,8 @@ fn case(
     let loads: Vec<Load> =
         turns.into_iter().zip(0..).map(|(turns, cpu)| Load::begin(turns, cpu)).collect();
     let watch = |exact: bool| -> Result<Activity, String> {
-        let options = Options { exact, sampling_cost, ..Options::default() };
+        // An emulated kernel takes far longer to record a switch.
+        let options = Options { exact, exact_cost: 1.0, sampling_cost, ..Options::default() };
         let mut system = System::open(options).map_err(|error| error.to_string())?;
         // The first interval tells which threads are worth watching.
         system.next(Duration::from_millis(500)).map_err(|error| error.to_string())?;

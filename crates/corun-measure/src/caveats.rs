@@ -69,6 +69,12 @@ pub fn waiting(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<Caveat> {
     cpu_use::share(arms, samples, mode).and_then(cpu_use::caveat)
 }
 
+/// Why nothing is said about placements of a program that waits nearly all the time; `None` where it does not.
+pub fn only_waits(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<String> {
+    let share = cpu_use::share(arms, samples, mode)?;
+    cpu_use::hardly_uses_a_cpu(share).then(|| cpu_use::sentence(share))
+}
+
 /// The samples of each arm, its twin's included, in table order.
 struct SamplesByArm<'a>(Vec<(&'a Arm, Vec<&'a Sample>)>);
 

@@ -230,6 +230,12 @@ impl Source for Replay {
         let read = read_line(&mut self.lines, &mut text);
         let is_whole = text.last() == Some(&b'\n');
         match read {
+            Ok(()) if text.is_empty() && self.is_first => {
+                return Err(MonitorError::NoRecording {
+                    file: self.name.clone(),
+                    found: "a head without an interval".to_owned(),
+                });
+            }
             Ok(()) if text.is_empty() => return Err(MonitorError::Ended),
             // A compressed recording that was not ended.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && text.is_empty() => {
@@ -246,6 +252,7 @@ impl Source for Replay {
             Err(_) if !is_whole => return Err(self.ends_early()),
             Err(error) => return Err(self.wrong(error.to_string())),
         };
+        check(&activity).map_err(|found| self.wrong(found))?;
         if let (Some(speed), false) = (self.speed, self.is_first) {
             let length = Duration::try_from_secs_f64(activity.interval_s / speed);
             std::thread::sleep(length.unwrap_or_default().min(LONGEST_PAUSE));
@@ -258,6 +265,41 @@ impl Source for Replay {
         self.caveat.as_deref()
     }
 }
+
+/// What no machine can have done, if anything.
+fn check(activity: &Activity) -> Result<(), String> {
+    let number = |what: &str, value: f64, most: f64| match (0.0..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(format!("{what} of {value:e}, not 0 to {most}")),
+    };
+    let share = |what: &str, value: f64| number(what, value, MOST_SHARE);
+    if activity.interval_s <= 0.0 {
+        return Err(format!("an interval of {} s", activity.interval_s));
+    }
+    number("an interval in seconds", activity.interval_s, 1e9)?;
+    for core in &activity.cores {
+        core.busy_siblings.iter().try_for_each(|it| share("a share of a core", *it))?;
+        for cpu in &core.cpus {
+            [cpu.user, cpu.system, cpu.idle, cpu.steal]
+                .iter()
+                .try_for_each(|it| share("a share of a logical CPU", *it))?;
+        }
+    }
+    let used = &activity.capacity;
+    [used.reported, used.used_low, used.used_high]
+        .iter()
+        .try_for_each(|it| share("a share of the capacity", *it))?;
+    number("a yield", used.yields.high.max(used.yields.low), 64.0)?;
+    for task in &activity.tasks {
+        // Ticks of the time before may be counted with a short interval.
+        number("a task's time in shares of one CPU", task.used(), 1e4)?;
+        [task.user, task.system].iter().try_for_each(|it| number("a task's time", *it, 1e4))?;
+    }
+    Ok(())
+}
+
+/// Shares may be above 1 by what their parts were rounded.
+const MOST_SHARE: f64 = 1.001;
 
 /// A pause of a replay is no longer than this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);

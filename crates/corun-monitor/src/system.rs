@@ -110,6 +110,12 @@ impl System {
             ),
         };
         let cores = Cores::new(&machine, before.online());
+        if cores.all.iter().all(|core| core.cpus.is_empty()) {
+            return Err(MonitorError::Unreadable {
+                file: "/proc/stat".to_owned(),
+                found: "no CPU that belongs to a core of this machine".to_owned(),
+            });
+        }
         let is_sampled = tasks.is_some();
         let co_busy = match is_live {
             true => {

@@ -132,10 +132,10 @@ impl Actionable for PredictError {
                     .to_owned()
             }
             Self::Interrupted { during: "measured" } => {
-                "Let it go on to its end, or leave that out: --no-measure.".to_owned()
+                "Let it go on to its end; `corun predict --no-measure` leaves that out.".to_owned()
             }
             Self::Interrupted { .. } => {
-                "Let it go on to its end, or ask for less with --sample.".to_owned()
+                "Let it go on to its end; `corun predict --sample` asks for less.".to_owned()
             }
         }
     }

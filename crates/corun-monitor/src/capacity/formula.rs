@@ -49,7 +49,7 @@ pub fn capacity_use(cores: &[CoreActivity], yields: YieldRange) -> CapacityUse {
         reported: reported(cores),
         used_low: of(0).fold(1.0, f64::min),
         used_high: of(1).fold(0.0, f64::max),
-        yields,
+        yields: YieldRange { low, high, ..yields },
     }
 }
 

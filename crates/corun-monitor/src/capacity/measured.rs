@@ -150,7 +150,10 @@ impl<'a> CapacityMeasurement<'a> {
             samples: outcome.samples,
             workload: self.work.workload,
         };
-        answer::complete(&mut body);
+        match caveats::only_waits(&body.arms, &body.samples, mode) {
+            Some(why) => limits.insert(0, Caveat::new("waits", format!("No answer: {why}"))),
+            None => answer::complete(&mut body),
+        }
         let elapsed_s = self.started.elapsed().unwrap_or_default().as_secs_f64();
         let record = Record {
             machine: Some(machine_summary(self.machine)),

@@ -69,8 +69,10 @@ while (walk.nextNode()) {
 // Bars, curves and marks against the page: 3 to 1 at least.
 for (const shape of document.querySelectorAll('.bar, .curve, .mark')) {
   const style = getComputedStyle(shape);
-  const drawn = style.fill === 'none' ? style.stroke : style.fill;
-  const found = colour(drawn).length ? ratio(colour(drawn), ground(shape)) : 21;
+  // A hollow mark is seen by its outline.
+  const outline = parseFloat(style.strokeWidth) > 0 ? [style.stroke] : [];
+  const drawn = [style.fill, ...outline].filter((it) => it !== 'none' && colour(it).length);
+  const found = drawn.length ? Math.max(...drawn.map((it) => ratio(colour(it), ground(shape)))) : 21;
   if (found < 3 && !/h[0-5]|unused|idle/.test(shape.getAttribute('class'))) wrong.add(`${shape.getAttribute('class')}: contrast ${found.toFixed(2)}`);
 }
 return [...wrong];

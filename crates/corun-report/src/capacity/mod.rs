@@ -80,11 +80,13 @@ pub fn capacity_to_csv(curve: &Record<CapacityCurve>) -> String {
 
 /// The answer in one sentence, or why there is none.
 pub fn answer(curve: &Record<CapacityCurve>) -> String {
+    /// The kinds of caveats that say why there is no answer.
+    const WITHHELD: [&str; 2] = ["not-predicted", "waits"];
     if let Some(answer) = &curve.body.answer {
         return answer.sentence.clone();
     }
-    let not_predicted = curve.caveats.iter().find(|it| it.kind == "not-predicted");
-    match not_predicted {
+    let withheld = curve.caveats.iter().find(|it| WITHHELD.contains(&it.kind.as_str()));
+    match withheld {
         Some(caveat) => caveat.sentence.clone(),
         None if !curve.body.levels.is_empty() => {
             "Too few blocks to say: the intervals are wider than the shares themselves.".to_owned()
@@ -106,7 +108,8 @@ pub fn levels(curve: &CapacityCurve) -> Table {
             false => TOO_UNCERTAIN.to_owned(),
         };
         let orders = both.into_iter().take(orders.len()).map(with_interval);
-        let range = [of(low, high), of((1.0 - high).max(0.0), (1.0 - low).max(0.0))];
+        // The interval of a share may reach beyond all of it.
+        let range = [of(low, high.min(1.0)), of((1.0 - high).max(0.0), (1.0 - low).max(0.0))];
         std::iter::once(percent(level.reported)).chain(orders).chain(range).collect()
     };
     Table {

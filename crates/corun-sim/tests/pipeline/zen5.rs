@@ -57,7 +57,7 @@ fn two_stores_a_cycle_reach_the_lines_that_were_stored_to_last() {
     let core = model("zen5");
     assert_near(cycles(&core, 12), 6.0);
     assert_near(cycles(&core, 13), 13.0);
-    let mut without = core.clone();
+    let mut without = core;
     without.memory.stores.commit_lines = 0;
     assert_near(cycles(&without, 12), 12.0);
 }

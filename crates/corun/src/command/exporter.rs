@@ -25,7 +25,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 #[command(group = ArgGroup::new("target").args(["listen", "textfile"]).required(true).multiple(true))]
 pub(crate) struct Arguments {
     /// Serve the metrics at http://ADDRESS:PORT/metrics, such as 127.0.0.1:9745
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Let --listen take an address that other hosts may reach: there is no encryption and no password
     #[arg(long, requires = "listen")]
@@ -138,6 +138,12 @@ impl Arguments {
                 "Use a longer --interval: Prometheus scrapes every 15 s or less often.",
             ));
         }
+        if let Some(file) = self.file().filter(|it| it.extension().is_none_or(|it| it != "prom")) {
+            return Err(Problem::usage(
+                format!("expected a name that ends in .prom, found {}", shown(file)),
+                "node_exporter reads no other; `--textfile -` writes to standard output.",
+            ));
+        }
         // The first file is written after an interval; a folder that is not there is known now.
         match self.file() {
             Some(file) => Output::create(file).map(drop).map_err(|error| not_written(file, &error)),
@@ -183,4 +189,15 @@ fn not_written(file: &Path, error: &std::io::Error) -> Problem {
         "Name a file in a folder that is there and may be written, for node_exporter in its \
          --collector.textfile.directory.",
     )
+}
+
+/// `127.0.0.1:9745`, `[::1]:9745` or `localhost:9745`.
+///
+/// # Errors
+/// A sentence on what was expected.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let numbers = text.strip_prefix("localhost").map(|port| format!("127.0.0.1{port}"));
+    numbers.as_deref().unwrap_or(text).parse().map_err(|_| {
+        "expected ADDRESS:PORT in numbers, such as 127.0.0.1:9745 or [::1]:9745, or localhost:PORT".to_owned()
+    })
 }

@@ -330,8 +330,8 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             example("What the metrics look like", "corun exporter --textfile - --once"),
             example(
-                "With the yield that `corun measure` found for this load",
-                "corun exporter --listen 127.0.0.1:9745 --yield 1.15..1.3",
+                "With the yields that `corun capacity` measured here",
+                "corun exporter --listen 127.0.0.1:9745 --yield measured",
             ),
         ],
     ),

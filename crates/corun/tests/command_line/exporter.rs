@@ -39,7 +39,7 @@ fn mistakes_are_answered_before_anything_is_read() {
         (&["--listen", "localhost"], 2, "ADDRESS:PORT"),
         (&["--listen", "127.0.0.1:0", "--once"], 2, "--once"),
         (&["--textfile", "-", "--interval", "1ms"], 2, "100ms"),
-        (&["--textfile", "-", "--yield", "0.5..2"], 2, "1.05..1.3"),
+        (&["--textfile", "-", "--yield", "0.5..2"], 2, "1.1..1.35"),
         (&["--textfile", nowhere], 1, "corun.prom"),
     ] {
         let outcome = asked(arguments);

@@ -76,7 +76,9 @@ pub(in crate::screen) fn draw(
     let mut remark = |line: u16, text: &str| {
         Pen::new(buffer, area, line).skip(LABEL).put(colours.dim(), text);
     };
-    remark(4, &evidence(&activity.co_busy));
+    if activity.cores.iter().any(|core| core.cpus.len() > 1) {
+        remark(4, &evidence(&activity.co_busy));
+    }
     if capacity.yields.high > 1.0 {
         remark(5, &yields(capacity));
     }

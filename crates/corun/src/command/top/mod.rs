@@ -102,18 +102,32 @@ enum Tree {
 
 /// The shortest interval: reading a large machine takes some milliseconds.
 const SHORTEST: Duration = Duration::from_millis(50);
+/// Nobody waits longer for a screen.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if !arguments.command.is_empty() {
         return command::run(&arguments.command, arguments.json.as_deref());
     }
-    if arguments.interval < SHORTEST {
+    if std::env::args_os().next_back().is_some_and(|it| it == "--") {
+        return Err(Problem::usage(
+            "expected a command after `--`, found none",
+            "Name it, such as corun top -- make -j 8, or leave `--` out for the live view.",
+        ));
+    }
+    if !(SHORTEST..=LONGEST).contains(&arguments.interval) {
         return Err(Problem::usage(
             format!(
-                "expected an interval of {SHORTEST:?} at least, found {:?}",
-                arguments.interval
+                "expected an interval from 50ms to 1d, found {}",
+                humantime::format_duration(arguments.interval)
             ),
-            "Give a longer one with --interval, such as 500ms.",
+            "Give another one with --interval, such as 500ms.",
+        ));
+    }
+    if !(0.0..=1e6).contains(&arguments.speed) {
+        return Err(Problem::usage(
+            format!("expected a speed from 0 to 1000000, found {}", arguments.speed),
+            "Give another one with --speed: 1 is as fast as it was, 0 does not wait.",
         ));
     }
     if arguments.json.is_some() && !arguments.once {

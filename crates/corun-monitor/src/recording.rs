@@ -238,7 +238,11 @@ impl Source for Replay {
             }
             Ok(()) if text.is_empty() => return Err(MonitorError::Ended),
             // A compressed recording that was not ended.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && text.is_empty() => {
+            Err(error)
+                if error.kind() == io::ErrorKind::UnexpectedEof
+                    && text.is_empty()
+                    && !self.is_first =>
+            {
                 return Err(MonitorError::Ended);
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {

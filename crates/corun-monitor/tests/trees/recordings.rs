@@ -69,7 +69,14 @@ fn a_recorder_that_was_killed_leaves_what_it_saw() {
             fs::write(&path, &bytes[..length]).unwrap();
             let Ok(mut replay) = Replay::open(&path, None) else { continue };
             let (found, error) = replayed(&mut replay);
-            assert!(matches!(error, MonitorError::Ended), "{name} {length}: {error}");
+            match found.is_empty() {
+                // Nothing was seen yet, or the first line is what was cut.
+                true => assert!(
+                    matches!(error, MonitorError::Ended | MonitorError::NoRecording { .. }),
+                    "{name} {length}: {error}"
+                ),
+                false => assert!(matches!(error, MonitorError::Ended), "{name} {length}: {error}"),
+            }
             assert_eq!(found, activities[..found.len()], "{name} {length}");
             most = most.max(found.len());
             ends += usize::from(replay.caveat().is_some());
@@ -78,6 +85,21 @@ fn a_recorder_that_was_killed_leaves_what_it_saw() {
         // Of a compressed line that was cut nothing is left; the lines before it are whole.
         assert!(ends > 3 || name.ends_with("zst"), "{name}: {ends}");
         assert!(most >= 2, "{name}: {most}");
+    }
+}
+
+#[test]
+fn figures_that_no_machine_has_are_refused_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    recorded(&path);
+    let text = fs::read_to_string(&path).unwrap();
+    for (name, wrong) in [("interval_s", "-5.0"), ("interval_s", "0.0"), ("used_high", "1e300")] {
+        let at = text.find(&format!("\"{name}\":")).unwrap() + name.len() + 3;
+        let end = at + text[at..].find([',', '}']).unwrap();
+        fs::write(&path, format!("{}{wrong}{}", &text[..at], &text[end..])).unwrap();
+        let error = Replay::open(&path, None).unwrap().next(Duration::ZERO).unwrap_err();
+        assert!(matches!(error, MonitorError::Line { line: 2, .. }), "{name} {wrong}: {error}");
     }
 }
 

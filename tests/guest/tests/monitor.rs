@@ -14,24 +14,33 @@ const TWO_POINTS: f64 = 0.02;
 #[derive(Debug, Deserialize)]
 struct Case {
     case: String,
-    truth: Vec<f64>,
-    exact: Activity,
-    sampled: Activity,
+    /// By every switch, then by samples.
+    found: [Watched; 2],
 }
 
-impl Case {
-    fn is_right(&self, activity: &Activity) -> bool {
+/// What was found of a time, and how it was.
+#[derive(Debug, Deserialize)]
+struct Watched {
+    truth: Vec<f64>,
+    activity: Activity,
+}
+
+impl Watched {
+    fn is_right(&self, case: &str) -> bool {
+        let Self { truth, activity } = self;
         let shares = &activity.cores[0].busy_siblings;
-        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= TWO_POINTS;
+        // The monitor itself runs on a sibling, too, which the truth does not hold.
+        let most = TWO_POINTS + activity.co_busy.cost;
+        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= most;
         // Host CPUs of their own: each sibling does as much as one alone.
-        let used = 0.5 * self.truth[1] + self.truth[2];
+        let used = 0.5 * truth[1] + truth[2];
         let capacity = &activity.capacity;
-        let range = capacity.used_low - TWO_POINTS..=capacity.used_high + TWO_POINTS;
+        let range = capacity.used_low - most..=capacity.used_high + most;
         eprintln!(
-            "{}: {:?} {shares:.3?}, truth {:.3?}; {:.3} in {range:.3?}; {:?}",
-            self.case, activity.co_busy.method, self.truth, used, activity.co_busy
+            "{case}: {shares:.3?}, truth {truth:.3?}; {used:.3} in {range:.3?}; {:?}",
+            activity.co_busy
         );
-        shares.len() == 3 && shares.iter().zip(&self.truth).all(is_near) && range.contains(&used)
+        shares.len() == 3 && shares.iter().zip(truth).all(is_near) && range.contains(&used)
     }
 }
 
@@ -41,7 +50,7 @@ fn co_busy_siblings_are_found_by_switches_and_by_samples() {
     if host.cores() < 2 {
         return corun_testing::skip("guest", "siblings with a core each need two host cores");
     }
-    let guest = Guest::new(SIBLINGS).pins(&[0, 1]).deadline(Duration::from_secs(180));
+    let guest = Guest::new(SIBLINGS).pins(&[0, 1]).deadline(Duration::from_secs(240));
     let scenario = Scenario::new("/bin/duty-cycle cases /results/cases")
         .file("/bin/duty-cycle", host.duty_cycle());
     guest.assert_truth(host, &scenario, |outcome, _| {
@@ -51,10 +60,10 @@ fn co_busy_siblings_are_found_by_switches_and_by_samples() {
             .map(|line| serde_json::from_str(line).expect("a case"))
             .collect();
         assert_eq!(cases.len(), 8);
-        Finding::all(cases.iter().map(|case| {
-            assert_eq!(case.sampled.co_busy.method, CoBusyMethod::Sampled);
-            assert_eq!(case.exact.co_busy.method, CoBusyMethod::Exact, "{:?}", case.exact.co_busy);
-            Finding::from(case.is_right(&case.exact) && case.is_right(&case.sampled))
+        Finding::all(cases.iter().map(|Case { case, found }| {
+            let methods = found.each_ref().map(|it| it.activity.co_busy.method);
+            assert_eq!(methods, [CoBusyMethod::Exact, CoBusyMethod::Sampled], "{found:?}");
+            Finding::from(found.each_ref().map(|it| it.is_right(case)) == [true, true])
         }))
     });
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use corun_guest_tests::{Guest, Host, Scenario, Shape};
 
 /// What one study may take.
-const LIMIT: Duration = Duration::from_secs(45);
+const LIMIT: Duration = Duration::from_secs(120);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -204,8 +204,8 @@ fn direction(ratio: f64) -> Ordering {
 fn directions(figures: &[&StudyFigure]) -> String {
     let found = |estimate: fn(&StudyFigure) -> Option<Estimate>, name: &str| {
         let known = figures.iter().filter_map(|it| {
-            let (published, found) = (it.published.as_ref()?.value, estimate(it)?.value);
-            Some(direction(published) == direction(found))
+            let found = estimate(it).filter(figures::is_sensible)?;
+            Some(direction(it.published.as_ref()?.value) == direction(found.value))
         });
         let known: Vec<bool> = known.collect();
         let same = known.iter().filter(|it| **it).count();
@@ -242,7 +242,7 @@ fn definitions(figures: &[&StudyFigure]) -> String {
 fn measured_on(result: &StudyResult) -> String {
     let machine = result.machine.as_ref().or_else(|| Some(&result.runs.first()?.machine));
     machine.map_or_else(
-        || "no machine".to_owned(),
+        || "the machine here".to_owned(),
         |it| {
             let name = it.cpu_model.as_deref().unwrap_or("a processor without a name");
             format!("{name}, {} logical CPUs, SMT width {}", it.online_cpus, it.smt_width)

@@ -19,7 +19,7 @@ pub(crate) fn describe(workload: &mut Workload, task: &Task) {
     }
 }
 
-/// What a file holds; nothing of what is no file, or cannot be read.
+/// The content of a regular file; `None` for anything else, and for a file that cannot be read.
 fn content(path: &Path) -> Option<FileContent> {
     let mut file = corun_files::random(path).ok()?;
     let bytes = file.seek(SeekFrom::End(0)).ok()?;

@@ -34,7 +34,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// The share of what `all` cores have together that is left for `simulated` of them.
+    /// The share of the common capacity of `all` cores that `simulated` of them have.
     fn left(&self, all: u32, simulated: u32) -> f64 {
         let simulated = f64::from(simulated);
         let others = (f64::from(all) - simulated).max(0.0) * self.load_of_others;

@@ -212,7 +212,7 @@ impl Replay {
 
     fn ends_early(&mut self) -> MonitorError {
         self.caveat = Some(format!(
-            "The recording ends within line {}: whoever recorded it was ended, and the interval of that line is lost.",
+            "The recording ends within line {}: its recorder was killed, and the interval of that line is lost.",
             self.line
         ));
         MonitorError::Ended

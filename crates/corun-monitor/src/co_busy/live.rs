@@ -46,7 +46,7 @@ fn watch(co_busy: &mut CoBusy, threads: &[(u32, u32)], cores: &Cores) -> Found {
     co_busy.finish(cores, &[uses], [from_ns, to_ns])
 }
 
-/// Runs `work` in a thread on each of these CPUs until what is returned is told to end; with the threads' numbers.
+/// Runs `work` in a thread on each of these CPUs until the returned flag is set; returns the threads' numbers too.
 fn on_cpus<const N: usize>(
     works: [(u32, Box<dyn FnMut() + Send>); N],
 ) -> (Arc<AtomicBool>, [u32; N]) {
@@ -139,7 +139,7 @@ fn samples_tell_who_ran_beside_whom() {
         found.evidence.not_exact_because.as_deref(),
         Some("Seeing every switch was not asked for.")
     );
-    // Threads that always run are seen in every sample, whoever else is there.
+    // Every sample sees threads that always run, whatever else runs.
     assert!(found.tasks.pairs.contains_key(&(one.min(other), one.max(other))));
     let seen = &found.tasks.tasks[&one];
     assert_eq!((seen.cpus.as_slice(), seen.beside_ns), (&[0][..], seen.ran_ns));

@@ -21,7 +21,7 @@ pub struct Totals {
     pub(super) failures: u64,
 }
 
-/// A core; it stays when it goes offline, so that its counters do not begin anew when it comes back.
+/// A core. It is kept while it is offline, so that its counters do not start at 0 when it comes back.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CoreTotals {
     pub(super) package: Option<u32>,

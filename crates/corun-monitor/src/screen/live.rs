@@ -175,7 +175,7 @@ fn watch_source(
     Ok(())
 }
 
-/// Tells the loop of the source's end, also of one by a panic.
+/// Sends the loop a message when the source ends, also when it ends by a panic.
 struct SayWhenGone(Sender<Message>);
 
 impl Drop for SayWhenGone {

@@ -198,7 +198,7 @@ impl CoBusy {
         }
     }
 
-    /// Waits until then, and looks on meanwhile.
+    /// Waits until then, and samples or reads switches meanwhile.
     pub(crate) fn wait(&mut self, files: &mut ProcFiles, cores: &Cores, until_ns: u64) {
         let began_ns = cpu_time_ns();
         match &mut self.source {

@@ -1,6 +1,6 @@
 //! The live system, or a captured one, read from `/proc`.
 //!
-//! An interval lies between two readings of `/proc/stat` and of the tasks; meanwhile [`crate::co_busy`] looks on.
+//! An interval lies between two readings of `/proc/stat` and of the tasks; [`crate::co_busy`] watches the siblings meanwhile.
 
 mod cpus;
 mod proc;
@@ -147,7 +147,7 @@ impl System {
         &self.machine
     }
 
-    /// Begins the next interval of what looks on.
+    /// Names the threads that the co-busy source watches in the next interval.
     fn watch_threads(&mut self) {
         let busiest = match &self.tasks {
             Some(tasks) if self.co_busy.wants_threads() => tasks.busiest(self.cores.watched()),
@@ -167,7 +167,7 @@ impl System {
         self.cores.all.iter().map(|core| core.cpus.iter().filter_map(of).collect()).collect()
     }
 
-    /// Finds the cores anew if CPUs went online or offline.
+    /// Reads the cores again if CPUs went online or offline.
     fn follow_cpus(&mut self) {
         if self.before.online().eq(self.after.online()) {
             return;
@@ -285,7 +285,7 @@ fn check_stat(root: &Path) -> Result<(), MonitorError> {
     })
 }
 
-/// How many files of tasks may be kept open: half of what this process may open at all.
+/// How many files of tasks may be kept open: half of the limit of this process.
 fn files_to_keep(is_live: bool) -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     if is_live { limit.map_or(usize::MAX, |limit| limit as usize) / 2 } else { 0 }

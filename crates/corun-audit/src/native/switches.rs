@@ -1,26 +1,17 @@
 //! Who ran on each CPU when, from the kernel's records of context switches.
 //!
-//! They hold what the tracepoint `sched:sched_switch` reports, need no tracefs, and are written into a
-//! buffer for each CPU (`perf_event_open(2)`, PERF_RECORD_SWITCH_CPU_WIDE). One event is opened once and
-//! stays: opening makes the kernel patch its own code.
+//! One event for each CPU is opened once and stays: opening makes the kernel patch its own code.
 
 use std::collections::BTreeSet;
-use std::io;
 
-use perf_event::events::Software;
-use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use corun_machine::evidence::{LOST, SWITCH, SWITCHED_OUT, switch_records};
+use perf_event::Sampler;
 
 use super::clock::now_ns;
 use crate::timeline::Interval;
 
 /// Room for the records of one load: six thousand switches of a CPU.
 const BUFFER: usize = 512 * 1024;
-/// `PERF_RECORD_SWITCH_CPU_WIDE`
-const SWITCH: u32 = 15;
-/// `PERF_RECORD_LOST`
-const LOST: u32 = 2;
-/// `PERF_RECORD_MISC_SWITCH_OUT`
-const OUT: u16 = 1 << 13;
 
 /// The events, one for each CPU.
 pub(super) struct Switches {
@@ -43,21 +34,8 @@ impl Switches {
     /// # Errors
     /// Why they cannot be opened, or would not distinguish idle CPUs from busy ones.
     pub(super) fn open(cpus: &[u32]) -> Result<Self, String> {
-        // In a process namespace of its own every process of another namespace looks like the idle task.
-        let kernel_thread = corun_files::kernel_text("/proc/2/comm").unwrap_or_default();
-        if kernel_thread.trim() != "kthreadd" {
-            return Err("this process sees only some of the machine's processes".to_owned());
-        }
-        let open = |&cpu: &u32| Ok((cpu, sampler(cpu)?));
-        let cpus = cpus.iter().map(open).collect::<io::Result<Vec<_>>>();
-        let cpus = cpus.map_err(|error| match error.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => {
-                "this user may not see the context switches of others (it takes root, CAP_PERFMON or \
-                 kernel.perf_event_paranoid below 1)"
-                    .to_owned()
-            }
-            _ => format!("the kernel does not report its context switches ({error})"),
-        })?;
+        let samplers = switch_records(cpus.iter().copied(), BUFFER)?;
+        let cpus = cpus.iter().copied().zip(samplers).collect();
         Ok(Self { cpus, begun_ns: 0, ended_ns: 0 })
     }
 
@@ -111,23 +89,11 @@ impl Switches {
     }
 }
 
-fn sampler(cpu: u32) -> io::Result<Sampler> {
-    let mut builder = Builder::new(Software::DUMMY);
-    builder
-        .any_pid()
-        .one_cpu(cpu as usize)
-        .context_switch(true)
-        .sample_id_all(true)
-        .sample(SampleFlag::TID | SampleFlag::TIME)
-        .clockid(Clock::MONOTONIC);
-    builder.build()?.sampled(BUFFER)
-}
-
 /// The fields after the header: the other task's process and thread, then this one's, then the time.
 fn parse(bytes: &[u8], misc: u16) -> Option<Switch> {
     let process = u32::from_ne_bytes(bytes.get(8..12)?.try_into().ok()?);
     let at_ns = u64::from_ne_bytes(bytes.get(16..24)?.try_into().ok()?);
-    Some(Switch { at_ns, process, is_out: misc & OUT != 0 })
+    Some(Switch { at_ns, process, is_out: misc & SWITCHED_OUT != 0 })
 }
 
 /// When processes other than `own` and the idle task (0) had the CPU, in the span that was recorded.
@@ -187,7 +153,7 @@ mod tests {
             bytes.extend(field.to_ne_bytes());
         }
         bytes.extend(5_u64.to_ne_bytes());
-        assert_eq!(parse(&bytes, OUT), Some(switch(5, 3, true)));
+        assert_eq!(parse(&bytes, SWITCHED_OUT), Some(switch(5, 3, true)));
         assert_eq!(parse(&bytes, 0), Some(switch(5, 3, false)));
         assert_eq!(parse(&bytes[..23], 0), None);
     }

@@ -1,12 +1,8 @@
-//! All switches of tasks, from the kernel's own records (`perf_event_open(2)`, PERF_RECORD_SWITCH_CPU_WIDE).
-//!
-//! They say what the tracepoint `sched:sched_switch` says, need no tracefs, and have half of its length. Each CPU
-//! has a buffer, which is emptied many times in an interval.
+//! All switches of tasks, from the kernel's own records. Each CPU has a buffer, which is emptied many times in an
+//! interval.
 
-use std::io;
-
-use perf_event::events::Software;
-use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use corun_machine::evidence::{LOST, SWITCH, SWITCHED_OUT, no_switch_records, switch_records};
+use perf_event::Sampler;
 
 use super::Cores;
 use super::overlap::Switch;
@@ -16,12 +12,6 @@ const BUFFERS: usize = 64 << 20;
 const BUFFER: [usize; 2] = [64 << 10, 512 << 10];
 /// More switches than this in an interval are not kept.
 const MOST: usize = 4_000_000;
-/// `PERF_RECORD_SWITCH_CPU_WIDE`
-const SWITCH: u32 = 15;
-/// `PERF_RECORD_LOST`
-const LOST: u32 = 2;
-/// `PERF_RECORD_MISC_SWITCH_OUT`
-const OUT: u16 = 1 << 13;
 
 /// The records of all cores.
 pub(super) struct Switches {
@@ -50,23 +40,18 @@ impl Switches {
     /// # Errors
     /// Why they cannot be opened, or would not distinguish idle CPUs from busy ones, as one sentence.
     pub(super) fn open(cores: &Cores) -> Result<Self, String> {
-        // In a process namespace of its own every process of another namespace looks like the idle task.
-        let kernel_thread = corun_files::kernel_text("/proc/2/comm").unwrap_or_default();
-        if kernel_thread.trim() != "kthreadd" {
-            return Err("This process sees only some of the machine's processes.".to_owned());
-        }
         let count: usize = cores.all.iter().map(|core| core.cpus.len()).sum();
         let room = (BUFFERS / count.max(1)).clamp(BUFFER[0], BUFFER[1]);
         let room = 1 << room.ilog2();
-        let mut samplers = Vec::with_capacity(count);
-        for (place, core) in cores.all.iter().enumerate() {
-            for (sibling, &cpu) in core.cpus.iter().enumerate() {
-                let sampler = sampler(cpu, room).map_err(|error| refusal(&error))?;
-                samplers.push((place, sibling as u32, sampler));
-            }
-        }
+        let places = cores.all.iter().enumerate().flat_map(|(place, core)| {
+            core.cpus.iter().zip(0..).map(move |(&cpu, sibling)| (place, sibling, cpu))
+        });
+        let opened = switch_records(places.clone().map(|(_, _, cpu)| cpu), room);
+        let opened = opened.map_err(|why| sentence(&why))?;
+        let mut samplers: Vec<(usize, u32, Sampler)> =
+            places.zip(opened).map(|((place, sibling, _), it)| (place, sibling, it)).collect();
         for (_, _, sampler) in &mut samplers {
-            sampler.enable().map_err(|error| refusal(&error))?;
+            sampler.enable().map_err(|error| sentence(&no_switch_records(&error)))?;
         }
         let cores = vec![Vec::new(); cores.all.len()];
         Ok(Self { samplers, cores, are_lost: false, count: 0, room: room / SWITCH_BYTES })
@@ -79,7 +64,7 @@ impl Switches {
             let before = self.count;
             while let Some(record) = sampler.next_record() {
                 match record.ty() {
-                    SWITCH if record.misc() & OUT != 0 => {
+                    SWITCH if record.misc() & SWITCHED_OUT != 0 => {
                         let switch = match record.data() {
                             [bytes] => parse(bytes, *sibling),
                             _ => parse(&record.to_contiguous(), *sibling),
@@ -109,30 +94,11 @@ impl Switches {
     }
 }
 
-fn sampler(cpu: u32, room: usize) -> io::Result<Sampler> {
-    let mut builder = Builder::new(Software::DUMMY);
-    builder
-        .any_pid()
-        .one_cpu(cpu as usize)
-        .context_switch(true)
-        .sample_id_all(true)
-        .sample(SampleFlag::TID | SampleFlag::TIME)
-        .clockid(Clock::MONOTONIC);
-    builder.build()?.sampled(room)
-}
-
-fn refusal(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => {
-            "This user may not see the switches of others' tasks: that takes root, CAP_PERFMON or \
-             kernel.perf_event_paranoid below 1."
-                .to_owned()
-        }
-        Some(libc::EMFILE) => {
-            "There are fewer open files than CPUs allowed: raise the limit (ulimit -n).".to_owned()
-        }
-        _ => format!("The kernel does not record switches of tasks: {error}."),
-    }
+/// A clause as a sentence.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().map(|it| it.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
 }
 
 /// The record of a task that leaves a CPU: the next task's process and thread, its own, and the time.
@@ -155,13 +121,5 @@ mod tests {
         bytes.extend(5_u64.to_ne_bytes());
         assert_eq!(parse(&bytes, 1), Some(Switch { at_ns: 5, sibling: 1, from: 4, to: 2 }));
         assert_eq!(parse(&bytes[..23], 1), None);
-    }
-
-    #[test]
-    fn a_refusal_says_what_it_takes() {
-        let said = refusal(&io::Error::from_raw_os_error(libc::EACCES));
-        assert!(said.contains("CAP_PERFMON"), "{said}");
-        let said = refusal(&io::Error::from_raw_os_error(libc::ENOENT));
-        assert!(said.starts_with("The kernel does not record"), "{said}");
     }
 }

@@ -22,7 +22,7 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    /// The next one, in a circle.
+    /// The next one; after the last comes the first.
     pub(super) fn next(self) -> Self {
         match self {
             Self::Flat => Self::Processes,
@@ -166,7 +166,7 @@ struct Table<'a> {
     wanted: &'a Selection,
 }
 
-/// The most levels of control groups that are told apart; the kernel's own limit is not known to a recording.
+/// The most levels of control groups that have rows of their own; a recording does not hold the limit of its kernel.
 const MOST_LEVELS: usize = 32;
 
 /// A control group with what is in it.
@@ -232,7 +232,7 @@ impl Table<'_> {
             }
         }
         let (mut rows, mut seen) = (Vec::new(), HashSet::new());
-        // A recording may have circles of parents, to which no root leads.
+        // In a damaged recording processes may be each other's parents, so that no root leads to them.
         let mut left = processes.iter();
         loop {
             let Some((row, depth)) = stack.pop() else {

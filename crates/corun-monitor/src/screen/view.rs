@@ -167,7 +167,7 @@ impl View {
         }
     }
 
-    /// Makes the rows anew, after the activity or the selection changed.
+    /// Rebuilds the rows after the activity or the selection changed.
     fn arrange(&mut self) {
         self.rows = self.activity.as_ref().map(|it| rows(it, &self.selection)).unwrap_or_default();
         self.task_scroll = self.task_scroll.min(self.rows.len().saturating_sub(1));

@@ -65,7 +65,7 @@ pub(super) fn run(command: &[OsString], json: Option<&Path>) -> Result<ExitCode,
     Ok(ended.exit_code())
 }
 
-/// A thread that looks at the processes until it is told to end.
+/// A thread that looks at the processes until it gets the message to end.
 struct Watch {
     tell_to_end: Sender<()>,
     thread: JoinHandle<Descendants>,

@@ -4,4 +4,25 @@
 //! a result file in a shared directory, from which documents are collected into the store exactly once.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod attempt;
+mod binary;
+mod campaign;
+mod collection;
+mod error;
 pub mod layout;
+pub mod local;
+pub mod pilot;
+mod plan;
+pub mod results;
+pub mod slurm;
+mod status;
+mod submission;
+
+pub use attempt::{Ran, Runner, run};
+pub use binary::sha256;
+pub use campaign::{Budget, Campaign, Nodes, Program, Work};
+pub use collection::{campaign_tag, collect};
+pub use error::FleetError;
+pub use plan::{Facts, Job, MAX_ARRAY, Plan, SmtArm, Task};
+pub use status::status;
+pub use submission::{Submitted, existing, left, prepare, submit};

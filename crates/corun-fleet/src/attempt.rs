@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use corun_machine::{Affinity, CpuSet, Machine};
 use corun_record::{AnyDocument, json_text, on_one_line, shortened, shown};
 use serde_json::value::RawValue;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::binary;
 use crate::error::FleetError;
@@ -190,7 +191,7 @@ fn measured(
     is_stopped: &Arc<AtomicBool>,
 ) -> Measured {
     // Whatever is registered here is not inherited by the measurement.
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+    for signal in corun_files::signals_to_handle(&[SIGTERM, SIGINT, SIGHUP]) {
         let _ = signal_hook::flag::register(signal, Arc::clone(is_stopped));
     }
     let mut command = Command::new(corun);

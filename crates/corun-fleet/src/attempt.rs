@@ -4,7 +4,7 @@
 //! says so. Signals that end the job reach that process, too: it ends in order, and the result is still written.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,7 +185,7 @@ type Measured = (Option<String>, Option<Box<RawValue>>);
 /// The document of a measurement, and why it is not the whole answer.
 fn measured(
     plan: &Plan,
-    corun: &PathBuf,
+    corun: &Path,
     task: &Task,
     mask: Option<Affinity>,
     is_stopped: &Arc<AtomicBool>,

@@ -121,7 +121,8 @@ struct File {
     repeats: Spanned<u32>,
     #[serde(default)]
     budget: Budget,
-    program: Spanned<Vec<Spanned<FileProgram>>>,
+    #[serde(default)]
+    program: Vec<Spanned<FileProgram>>,
 }
 
 #[derive(Deserialize)]
@@ -190,12 +191,13 @@ impl Campaign {
         expect(!smt.is_empty() && smt.iter().all(is_once), &file.smt, || {
             "expected \"on\", \"nomultithread\" or each of them once".to_owned()
         })?;
-        let programs = file.program.as_ref();
-        expect(!programs.is_empty(), &file.program, || "expected a [[program]]".to_owned())?;
+        expect(!file.program.is_empty(), &file.name, || {
+            "expected a [[program]] to measure, found none".to_owned()
+        })?;
         Ok(Self {
             placements: placements(&file.placements, file.threads.as_ref())?,
             nodes: file.nodes.as_ref().map_or(Ok(Nodes::Any), nodes)?,
-            programs: programs.iter().map(program).collect::<Result<_, _>>()?,
+            programs: file.program.iter().map(program).collect::<Result<_, _>>()?,
             name: file.name.into_inner(),
             partition: file.partition.map(Spanned::into_inner),
             sbatch: file.sbatch.map(Spanned::into_inner).unwrap_or_default(),

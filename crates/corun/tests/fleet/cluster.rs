@@ -171,9 +171,9 @@ impl Cluster {
              SelectType=select/cons_tres\n\
              SelectTypeParameters=CR_Core\n\
              SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=0,bf_interval=1\n\
-             SlurmdTimeout=2\n\
-             MessageTimeout=2\n\
-             TCPTimeout=2\n\
+             SlurmdTimeout=6\n\
+             MessageTimeout=6\n\
+             TCPTimeout=4\n\
              KillWait=5\n\
              CompleteWait=0\n\
              InactiveLimit=0\n\

@@ -95,7 +95,8 @@ pub fn counted<'a>(directory: &Directory, found: &'a Found) -> BTreeMap<u32, &'a
     }
     let counts = |(task, results): (u32, Vec<&'a TaskResult>)| {
         let chosen = chosen(directory, task);
-        let is_chosen = |it: &&TaskResult| chosen.as_ref() == Some(&attempt_file(task, &it.attempt.attempt));
+        let is_chosen =
+            |it: &&TaskResult| chosen.as_ref() == Some(&attempt_file(task, &it.attempt.attempt));
         let first = results.iter().copied().min_by_key(|it| (&it.ended, &it.attempt.attempt))?;
         Some((task, results.into_iter().find(is_chosen).unwrap_or(first)))
     };
@@ -115,7 +116,9 @@ pub(crate) fn choose(directory: &Directory, result: &TaskResult) -> Result<(), F
         Err(error)
             if !matches!(
                 error.kind(),
-                ErrorKind::AlreadyExists | ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+                ErrorKind::AlreadyExists
+                    | ErrorKind::PermissionDenied
+                    | ErrorKind::ReadOnlyFilesystem
             ) =>
         {
             Err(FleetError::file(&link)(error))
@@ -209,7 +212,10 @@ mod tests {
             ("00000.8-1.json", &whole.replace("8-0", "8-1").replace("1a2b", "ffff")),
             ("00000.8-2.json", &whole[..whole.len() - 9]),
             ("00000.8-3.json", ""),
-            ("00000.8-4.json", &whole.replace("8-0", "8-4").replace("\"version\": 1", "\"version\": 99")),
+            (
+                "00000.8-4.json",
+                &whole.replace("8-0", "8-4").replace("\"version\": 1", "\"version\": 99"),
+            ),
             ("00009.8-0.json", &whole.replace("\"task\": 0", "\"task\": 9")),
         ] {
             made.write(file, text);

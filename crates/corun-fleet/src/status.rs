@@ -40,7 +40,13 @@ pub fn status(
             row.reasons.push(reason.clone());
         }
         if fate != FleetFate::Done {
-            open.push(FleetTask { task: number, node, program: planned.program.clone(), fate, reason });
+            open.push(FleetTask {
+                task: number,
+                node,
+                program: planned.program.clone(),
+                fate,
+                reason,
+            });
         }
     }
     FleetStatus {
@@ -74,7 +80,8 @@ struct Fated {
 
 impl<'a> Facts<'a> {
     fn of(directory: &Directory, found: &'a Found, queue: Option<&'a Queue>) -> Self {
-        let (mut failed, mut begun, mut queued) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut failed, mut begun, mut queued) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for result in found.results.iter().filter(|it| !it.is_done()) {
             keep_last(&mut failed, result.attempt.task, result, |it| &it.ended);
         }
@@ -97,7 +104,11 @@ impl<'a> Facts<'a> {
     fn fate(&self, task: u32) -> Fated {
         let queued = self.queued.get(&task);
         if let Some(done) = self.done.get(&task) {
-            return Fated { fate: FleetFate::Done, node: Some(done.attempt.node.clone()), reason: None };
+            return Fated {
+                fate: FleetFate::Done,
+                node: Some(done.attempt.node.clone()),
+                reason: None,
+            };
         }
         if let Some(queued) = queued.filter(|it| it.is_active()) {
             let fate = if queued.is_waiting() { FleetFate::Waiting } else { FleetFate::Running };
@@ -120,7 +131,8 @@ impl<'a> Facts<'a> {
             (None, Some(slurm)) => format!("never began; {slurm}"),
             (None, None) => "never began, and no job of it is known".to_owned(),
         };
-        let node = begun.map(|it| it.node.clone()).or_else(|| queued.and_then(|it| it.node.clone()));
+        let node =
+            begun.map(|it| it.node.clone()).or_else(|| queued.and_then(|it| it.node.clone()));
         Fated { fate: FleetFate::Missing, node, reason: Some(reason) }
     }
 }
@@ -150,7 +162,9 @@ fn remarks(found: &Found, queue: Option<&Queue>, facts: &Facts<'_>) -> Vec<Strin
     let differing: BTreeSet<String> = facts
         .done
         .values()
-        .filter_map(|it| Some(format!("{}: {}.", it.attempt.node, it.attempt.cpus_differ.as_ref()?)))
+        .filter_map(|it| {
+            Some(format!("{}: {}.", it.attempt.node, it.attempt.cpus_differ.as_ref()?))
+        })
         .collect();
     remarks.extend(differing);
     remarks

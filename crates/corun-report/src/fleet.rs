@@ -1,6 +1,8 @@
 //! A campaign on many nodes: its plan, and what became of each node's tasks.
 
-use corun_record::{FleetCounts, FleetJob, FleetNode, FleetPlan, FleetStatus, on_lines, on_one_line};
+use corun_record::{
+    FleetCounts, FleetJob, FleetNode, FleetPlan, FleetStatus, on_lines, on_one_line,
+};
 
 use crate::prose::plural;
 use crate::tables::Table;
@@ -61,7 +63,10 @@ pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
     }
     let mut steps = Vec::new();
     if status.tasks.failed + status.tasks.missing > 0 {
-        steps.push("`corun fleet submit` with the campaign's file runs what failed or is missing again.".to_owned());
+        steps.push(
+            "`corun fleet submit` with the campaign's file runs what failed or is missing again."
+                .to_owned(),
+        );
     }
     if status.collected.is_none() && status.tasks.done > 0 {
         steps.push("`corun fleet collect` with this directory keeps what is done.".to_owned());
@@ -73,7 +78,8 @@ pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
 
 fn answer(status: &FleetStatus) -> String {
     let FleetCounts { done, failed, running, waiting, missing } = status.tasks;
-    let others = [(failed, "failed"), (running, "running"), (waiting, "waiting"), (missing, "missing")];
+    let others =
+        [(failed, "failed"), (running, "running"), (waiting, "waiting"), (missing, "missing")];
     let others: Vec<String> = others
         .into_iter()
         .filter(|(count, _)| *count > 0)
@@ -124,7 +130,11 @@ mod tests {
             nodes: vec![
                 node("n1", counts(4, 0, 0, 0, 0), &[]),
                 node("n2", counts(1, 1, 0, 0, 0), &["corun ended with status 1: no such program"]),
-                node("n3", counts(0, 0, 0, 1, 1), &["began on n3 and left no result; Slurm says NODE_FAIL"]),
+                node(
+                    "n3",
+                    counts(0, 0, 0, 1, 1),
+                    &["began on n3 and left no result; Slurm says NODE_FAIL"],
+                ),
             ],
             open: Vec::new(),
             collected: Some(FleetCollection {

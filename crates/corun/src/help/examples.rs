@@ -341,21 +341,18 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    (
-        "fleet status",
-        &[example("What became of each node", "corun fleet status yield.fleet")],
-    ),
+    ("fleet status", &[example("What became of each node", "corun fleet status yield.fleet")]),
     (
         "fleet collect",
         &[
             example("Keep the answers, each once", "corun fleet collect yield.fleet"),
-            example("With the fate of each task, for a program", "corun fleet collect --json - yield.fleet"),
+            example(
+                "With the fate of each task, for a program",
+                "corun fleet collect --json - yield.fleet",
+            ),
         ],
     ),
-    (
-        "fleet cancel",
-        &[example("Cancel what waits or runs", "corun fleet cancel yield.fleet")],
-    ),
+    ("fleet cancel", &[example("Cancel what waits or runs", "corun fleet cancel yield.fleet")]),
     (
         "exporter",
         &[

@@ -59,7 +59,8 @@ impl Scratch {
     pub(crate) fn program(&self, name: &str, script: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the program is written");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it is executable");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755))
+            .expect("it is executable");
         path
     }
 
@@ -165,7 +166,8 @@ impl Scratch {
 
     /// Waits until so many programs have begun, each of which leaves a line in the file `begun`.
     pub(crate) fn begun(&self, count: usize) {
-        let lines = || std::fs::read_to_string(self.path("begun")).unwrap_or_default().lines().count();
+        let lines =
+            || std::fs::read_to_string(self.path("begun")).unwrap_or_default().lines().count();
         until("programs began", || lines() >= count);
     }
 

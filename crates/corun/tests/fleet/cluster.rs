@@ -52,7 +52,8 @@ impl Cluster {
             self.start_node(node);
         }
         until("all nodes are idle", || {
-            let idle = self.slurm("sinfo", &["--noheader", "--Node", "--states=idle", "--format=%N"]);
+            let idle =
+                self.slurm("sinfo", &["--noheader", "--Node", "--states=idle", "--format=%N"]);
             idle.lines().count() == NODES.len()
         });
         self
@@ -71,7 +72,8 @@ impl Cluster {
     pub(crate) fn slurm(&self, program: &str, arguments: &[&str]) -> String {
         let mut command = Command::new(program);
         command.args(arguments).env("SLURM_CONF", self.configuration()).stdin(Stdio::null());
-        String::from_utf8_lossy(&command.output().expect("Slurm's command starts").stdout).into_owned()
+        String::from_utf8_lossy(&command.output().expect("Slurm's command starts").stdout)
+            .into_owned()
     }
 
     fn start(&mut self, name: &str, program: &str, arguments: &[String]) {
@@ -134,7 +136,9 @@ impl Cluster {
 
     fn write_key(&self) {
         let mut key = [0; 128];
-        File::open("/dev/urandom").and_then(|mut it| it.read_exact(&mut key)).expect("random bytes");
+        File::open("/dev/urandom")
+            .and_then(|mut it| it.read_exact(&mut key))
+            .expect("random bytes");
         let mut options = File::options();
         options.write(true).create_new(true).mode(0o600);
         let mut file = options.open(self.path("munge/key")).expect("a key");

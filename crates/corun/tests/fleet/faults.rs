@@ -47,7 +47,10 @@ fn a_node_that_never_comes_back_is_named() {
     let status = scratch.ended();
     assert_eq!((status.tasks.done, status.tasks.missing), (1, 1), "{status:#?}");
     let dead = status.nodes.iter().find(|it| it.node == "n3").unwrap();
-    assert!(dead.reasons[0].starts_with("began on n3 and left no result; Slurm says CANCELLED"), "{dead:?}");
+    assert!(
+        dead.reasons[0].starts_with("began on n3 and left no result; Slurm says CANCELLED"),
+        "{dead:?}"
+    );
     assert_eq!(scratch.collect().collected.unwrap().added, 1);
 }
 

@@ -46,7 +46,11 @@ fn a_task_that_ran_twice_counts_once() {
     let attempt = first.strip_prefix("00000.").unwrap().strip_suffix(".json").unwrap();
     let other = text.replace(attempt, "4711-1").replacen("\"ended\":\"2", "\"ended\":\"1", 1);
     assert_ne!(text, other);
-    fs::write(results.join("00000.4711-1.json"), other.replacen("\"elapsed_s\":", "\"elapsed_s\":1", 1)).unwrap();
+    fs::write(
+        results.join("00000.4711-1.json"),
+        other.replacen("\"elapsed_s\": ", "\"elapsed_s\": 1", 1),
+    )
+    .unwrap();
     let collected = scratch.collect();
     assert_eq!((collected.tasks.done, collected.collected.unwrap().added), (3, 0));
     assert_eq!(scratch.kept().len(), 3);
@@ -62,7 +66,11 @@ fn half_a_result_is_none_and_its_task_runs_again() {
     fs::write(results.join("00002.foreign.json"), "{}").unwrap();
     let status = scratch.collect();
     assert_eq!((status.tasks.done, status.tasks.missing), (2, 1), "{status:?}");
-    assert_eq!(status.remarks.iter().filter(|it| it.contains("is damaged")).count(), 2, "{status:?}");
+    assert_eq!(
+        status.remarks.iter().filter(|it| it.contains("is damaged")).count(),
+        2,
+        "{status:?}"
+    );
     assert!(status.open[0].reason.as_ref().unwrap().contains("left no result"));
     assert_eq!(scratch.submit(LOCAL).exit, Some(0));
     let status = scratch.collect();
@@ -79,7 +87,10 @@ fn a_program_that_fails_is_a_task_that_failed_for_a_reason() {
     let status = scratch.status();
     assert_eq!((status.tasks.failed, status.tasks.total()), (1, 1));
     let reason = status.open[0].reason.clone().unwrap();
-    assert!(reason.starts_with("corun ended with status 1: ") && reason.contains("broken"), "{reason}");
+    assert!(
+        reason.starts_with("corun ended with status 1: ") && reason.contains("broken"),
+        "{reason}"
+    );
     assert_eq!(scratch.collect().collected.unwrap().added, 0);
 }
 
@@ -112,12 +123,21 @@ fn a_plan_changes_nothing_and_a_mistake_is_found_in_it() {
     scratch.campaign("repeats = 2\nsmt = [\"on\", \"nomultithread\"]", &["true"]);
     let before = files(&scratch.path(""));
     let plan = scratch.plan();
-    assert!(plan.starts_with("4 tasks in 2 job arrays, 0.13 node hours expected, 0.27 at most"), "{plan}");
-    assert!(plan.contains("#SBATCH --exclusive\n") && plan.contains("--hint=nomultithread"), "{plan}");
+    assert!(
+        plan.starts_with("4 tasks in 2 job arrays, 0.13 node hours expected, 0.27 at most"),
+        "{plan}"
+    );
+    assert!(
+        plan.contains("#SBATCH --exclusive\n") && plan.contains("--hint=nomultithread"),
+        "{plan}"
+    );
     assert_eq!(files(&scratch.path("")), before);
     let file = fs::read_to_string(scratch.path("campaign.toml")).unwrap();
     fs::write(scratch.path("campaign.toml"), file.replace("--cores=1", "--coers=1")).unwrap();
     let outcome = scratch.run(&["fleet", "plan", "campaign.toml"]);
     assert_eq!(outcome.exit, Some(2));
-    assert!(outcome.errors.contains("--coers") && outcome.errors.contains("`options`"), "{outcome:?}");
+    assert!(
+        outcome.errors.contains("--coers") && outcome.errors.contains("`options`"),
+        "{outcome:?}"
+    );
 }

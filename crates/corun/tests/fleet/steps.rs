@@ -31,7 +31,9 @@ fn each_rank_measures_on_the_cpus_that_slurm_bound_it_to() {
     ];
     cluster.slurm("srun", &words);
     for number in 0..2 {
-        let read = |name: &str| std::fs::read_to_string(scratch.path(&format!("{name}.{number}"))).unwrap();
+        let read = |name: &str| {
+            std::fs::read_to_string(scratch.path(&format!("{name}.{number}"))).unwrap()
+        };
         let run = Run::from_json(&read("run")).unwrap();
         let masks = read("masks");
         let mask = masks.trim().split(',').nth(number).unwrap().trim_start_matches("0x");

@@ -15,6 +15,7 @@ mod by_number;
 mod calibration;
 mod capacity;
 mod command_times;
+mod fleet;
 mod issue;
 mod json;
 mod kept_runs;
@@ -74,6 +75,9 @@ pub use capacity::{
     FillingCurve,
 };
 pub use command_times::{CommandTimes, ProcessTimes};
+pub use fleet::{
+    FleetCollection, FleetCounts, FleetFate, FleetJob, FleetNode, FleetPlan, FleetStatus, FleetTask,
+};
 pub use issue::IssueCycles;
 pub use json::{Document, ReadError, json_text};
 pub use kept_runs::{KeptRun, KeptRunList};

@@ -7,7 +7,7 @@ use serde::de::Error;
 
 use crate::json::Head;
 use crate::{
-    Audit, Bench, Blocks, CapacityCurve, Document, Placements, Prediction, PredictionTable,
+    Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction, PredictionTable,
     ReadError, Record, Run, RunComparison, Schedule, Simulation, StudyResult, ThreadSweep, Tree,
     Trend,
 };
@@ -82,6 +82,8 @@ documents! {
     Comparison(Record<RunComparison>),
     /// What `corun trend` answers.
     Trend(Record<Trend>),
+    /// What `corun fleet report` answers.
+    FleetReport(Record<FleetReport>),
 }
 
 fn other(format: String, text: &str) -> Result<AnyDocument, ReadError> {

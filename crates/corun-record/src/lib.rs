@@ -15,6 +15,7 @@ mod by_number;
 mod calibration;
 mod capacity;
 mod command_times;
+mod fleet_report;
 mod issue;
 mod json;
 mod kept_runs;
@@ -74,6 +75,10 @@ pub use capacity::{
     FillingCurve,
 };
 pub use command_times::{CommandTimes, ProcessTimes};
+pub use fleet_report::{
+    BestOverNodes, FigureOverNodes, FleetReport, HardwareType, NodeFinding, NodeFindingKind,
+    NodeValue, OddNode, OutlyingValue, ProgramOverNodes, UnmeasuredNode,
+};
 pub use issue::IssueCycles;
 pub use json::{Document, ReadError, json_text};
 pub use kept_runs::{KeptRun, KeptRunList};

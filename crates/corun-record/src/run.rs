@@ -229,6 +229,10 @@ pub struct MachineSummary {
     pub cores: u32,
     /// The largest number of online siblings of a core.
     pub smt_width: u32,
+    /// The sizes of a cache of each level, in bytes, by `L1d`, `L1i`, `L2`, ...: several on a hybrid machine. Empty where the
+    /// kernel reports none, and in documents of older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub caches: BTreeMap<String, Vec<u64>>,
     /// The kernel's `smt/control`.
     pub smt_control: Option<String>,
     /// The kernel's `smt/active`.

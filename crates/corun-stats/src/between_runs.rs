@@ -41,11 +41,11 @@ impl RunValue {
         Some(Self { log: value.ln(), standard_error: (high / low).ln() / 2.0 / reach, blocks })
     }
 
-    fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         self.standard_error.powi(2)
     }
 
-    fn freedom(&self) -> f64 {
+    pub(crate) fn freedom(&self) -> f64 {
         f64::from(self.blocks.max(2) - 1)
     }
 }

@@ -28,6 +28,8 @@ impl InputKind {
     pub const MODEL: Self = Self { name: "core model", most: MIB };
     /// `studies/*.toml`.
     pub const STUDY: Self = Self { name: "study", most: MIB };
+    /// A campaign on many nodes, written by hand.
+    pub const CAMPAIGN: Self = Self { name: "campaign", most: MIB };
     /// Instruction timings beside a model: a row a form.
     pub const TIMINGS: Self = Self { name: "timing table", most: 16 * MIB };
     /// Blocks of code as CSV; lists of hundreds of thousands are in use.

@@ -15,6 +15,7 @@ mod by_number;
 mod calibration;
 mod capacity;
 mod command_times;
+mod fleet;
 mod fleet_report;
 mod issue;
 mod json;
@@ -75,6 +76,8 @@ pub use capacity::{
     FillingCurve,
 };
 pub use command_times::{CommandTimes, ProcessTimes};
+pub use fleet::{
+    FleetCollection, FleetCounts, FleetFate, FleetJob, FleetNode, FleetPlan, FleetStatus, FleetTask,
 pub use fleet_report::{
     BestOverNodes, FigureOverNodes, FleetReport, HardwareType, NodeFinding, NodeFindingKind,
     NodeValue, OddNode, OutlyingValue, ProgramOverNodes, UnmeasuredNode,

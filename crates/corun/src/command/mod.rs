@@ -9,6 +9,7 @@ mod compare;
 mod completions;
 mod doctor;
 mod exporter;
+mod fleet;
 mod kernel_worker;
 mod man;
 mod measure;
@@ -85,6 +86,9 @@ pub(crate) enum Command {
     Audit(audit::Arguments),
     /// Check this machine for what distorts measurements, with evidence and advice
     Doctor(doctor::Arguments),
+    /// Measure on many nodes through Slurm: plan, submit, watch and collect a campaign
+    #[command(subcommand)]
+    Fleet(fleet::Action),
     /// Serve how much of the machine is used as metrics for Prometheus
     Exporter(exporter::Arguments),
     /// Show and switch SMT, and restore it
@@ -119,6 +123,7 @@ impl Command {
                 | Self::Runs(_)
                 | Self::Completions(_)
                 | Self::Man(_)
+                | Self::Fleet(_)
                 | Self::AuditLoad
                 | Self::KernelWorker(_)
                 | Self::SmtWatchdog(_)
@@ -147,6 +152,7 @@ impl Command {
             Self::AuditLoad => Ok(audit_load::run()),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Exporter(arguments) => exporter::run(&arguments),
+            Self::Fleet(action) => fleet::run(&action),
             Self::Smt(action) => smt::run(action),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),

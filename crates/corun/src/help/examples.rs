@@ -321,6 +321,42 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "fleet",
+        &[example("What a campaign submits, and what it costs", "corun fleet plan yield.toml")],
+    ),
+    (
+        "fleet plan",
+        &[
+            example("What a campaign submits, and what it costs", "corun fleet plan yield.toml"),
+            example("With a time limit from a run here", "corun fleet plan --pilot yield.toml"),
+        ],
+    ),
+    (
+        "fleet submit",
+        &[
+            example("Submit what has no answer yet", "corun fleet submit yield.toml"),
+            example(
+                "The same tasks on this machine",
+                "corun fleet submit --engine local yield.toml",
+            ),
+        ],
+    ),
+    (
+        "fleet status",
+        &[example("What became of each node", "corun fleet status yield.fleet")],
+    ),
+    (
+        "fleet collect",
+        &[
+            example("Keep the answers, each once", "corun fleet collect yield.fleet"),
+            example("With the fate of each task, for a program", "corun fleet collect --json - yield.fleet"),
+        ],
+    ),
+    (
+        "fleet cancel",
+        &[example("Cancel what waits or runs", "corun fleet cancel yield.fleet")],
+    ),
+    (
         "exporter",
         &[
             example("For a Prometheus on this host", "corun exporter --listen 127.0.0.1:9745"),

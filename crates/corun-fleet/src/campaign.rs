@@ -1,0 +1,384 @@
+//! The campaign as its TOML file has it: what to run, in which placements, on which nodes, how often.
+
+use std::time::Duration;
+
+use corun_record::{Placement, excerpt, on_one_line};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+use crate::error::FleetError;
+use crate::plan::SmtArm;
+
+/// The `format` of a campaign file.
+const FORMAT: &str = "corun-campaign";
+/// The newest `version` of it.
+const VERSION: u32 = 1;
+/// The most tasks of a campaign.
+pub(crate) const MAX_TASKS: u64 = 100_000;
+
+/// A campaign.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Campaign {
+    /// Its name, any text.
+    pub name: String,
+    /// The partition of Slurm; the default one where there is none.
+    pub partition: Option<String>,
+    /// More options of `sbatch`, such as `--account=NAME`.
+    pub sbatch: Vec<String>,
+    /// Where tasks run.
+    pub nodes: Nodes,
+    /// With siblings, without them, or both.
+    pub smt: Vec<SmtArm>,
+    /// Placements to measure; empty: those that `corun measure` chooses.
+    pub placements: Vec<Placement>,
+    /// How often each program is measured in each arm on each node.
+    pub repeats: u32,
+    /// What it may cost.
+    pub budget: Budget,
+    /// What is run.
+    pub programs: Vec<Program>,
+}
+
+/// Where tasks run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Nodes {
+    /// On whichever node of the partition is free.
+    Any,
+    /// On one node of each hardware type.
+    EachType,
+    /// On each of these; Slurm's host lists such as `n[1-4]` are possible.
+    Named(Vec<String>),
+}
+
+/// What a campaign may cost.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Budget {
+    /// How long a task may measure: `--max-time` of `corun measure`.
+    #[serde(default = "five_minutes", deserialize_with = "duration")]
+    pub time: Duration,
+    /// Exactly this many blocks, instead of as many as are needed.
+    #[serde(default)]
+    pub blocks: Option<u32>,
+    /// The job's time limit, instead of one that follows from `time` and the pilot run.
+    #[serde(default, deserialize_with = "some_duration")]
+    pub time_limit: Option<Duration>,
+    /// The most node hours: a campaign that could take more is not submitted.
+    #[serde(default)]
+    pub node_hours: Option<f64>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { time: five_minutes(), blocks: None, time_limit: None, node_hours: None }
+    }
+}
+
+/// A program to measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its name in tables.
+    pub name: String,
+    /// What it is.
+    pub work: Work,
+    /// More options of `corun measure`.
+    pub options: Vec<String>,
+}
+
+/// What a program is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// A program and its arguments; `{workers}` becomes the number of threads.
+    Command(Vec<String>),
+    /// A built-in workload with its parameters, `NAME=VALUE` each.
+    Workload {
+        /// Its name.
+        name: String,
+        /// Its parameters.
+        parameters: Vec<String>,
+    },
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    format: Spanned<String>,
+    version: Spanned<u32>,
+    name: Spanned<String>,
+    partition: Option<Spanned<String>>,
+    #[serde(default)]
+    sbatch: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    nodes: Option<Spanned<toml::Value>>,
+    #[serde(default = "with_siblings")]
+    smt: Spanned<Vec<SmtArm>>,
+    #[serde(default)]
+    placements: Vec<Placement>,
+    threads: Option<Spanned<Vec<u32>>>,
+    #[serde(default = "once")]
+    repeats: Spanned<u32>,
+    #[serde(default)]
+    budget: Budget,
+    program: Spanned<Vec<Spanned<FileProgram>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct FileProgram {
+    name: Option<String>,
+    #[serde(default)]
+    command: Vec<String>,
+    workload: Option<String>,
+    #[serde(default)]
+    parameters: Vec<String>,
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+/// What is wrong: the byte at which it stands, and a sentence.
+type Wrong = (usize, String);
+
+impl Campaign {
+    /// Reads a campaign file called `file`.
+    ///
+    /// # Errors
+    /// [`FleetError::Campaign`], with the line and what is expected there.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, FleetError> {
+        let wrong = |(at, sentence): Wrong| FleetError::Campaign {
+            file: file.to_owned(),
+            line: 1 + text[..at.min(text.len())].matches('\n').count(),
+            sentence,
+        };
+        let read: File = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            wrong((at, on_one_line(error.message().trim())))
+        })?;
+        Self::of(read).map_err(wrong)
+    }
+
+    fn of(file: File) -> Result<Self, Wrong> {
+        expect(file.format.as_ref() == FORMAT, &file.format, || {
+            format!("expected format \"{FORMAT}\", found \"{}\"", excerpt(file.format.as_ref()))
+        })?;
+        expect((1..=VERSION).contains(file.version.as_ref()), &file.version, || {
+            format!("expected a version up to {VERSION}, found {}", file.version.as_ref())
+        })?;
+        expect(!file.name.as_ref().trim().is_empty(), &file.name, || {
+            "expected a name of the campaign, found an empty one".to_owned()
+        })?;
+        if let Some(partition) = &file.partition {
+            expect(is_slurm_name(partition.as_ref()), partition, || {
+                format!(
+                    "expected the name of a partition, found \"{}\"",
+                    excerpt(partition.as_ref())
+                )
+            })?;
+        }
+        if let Some(sbatch) = &file.sbatch {
+            let is_option = |it: &String| it.starts_with('-') && !it.contains('\0');
+            expect(sbatch.as_ref().iter().all(is_option), sbatch, || {
+                "expected options of sbatch, each with its value in one text such as \"--account=NAME\"".to_owned()
+            })?;
+        }
+        expect((1..=10_000).contains(file.repeats.as_ref()), &file.repeats, || {
+            format!("expected 1 to 10000 repeats, found {}", file.repeats.as_ref())
+        })?;
+        let smt = file.smt.as_ref();
+        let is_once = |arm: &SmtArm| smt.iter().filter(|it| *it == arm).count() == 1;
+        expect(!smt.is_empty() && smt.iter().all(is_once), &file.smt, || {
+            "expected \"on\", \"nomultithread\" or each of them once".to_owned()
+        })?;
+        let programs = file.program.as_ref();
+        expect(!programs.is_empty(), &file.program, || "expected a [[program]]".to_owned())?;
+        Ok(Self {
+            placements: placements(&file.placements, file.threads.as_ref())?,
+            nodes: file.nodes.as_ref().map_or(Ok(Nodes::Any), nodes)?,
+            programs: programs.iter().map(program).collect::<Result<_, _>>()?,
+            name: file.name.into_inner(),
+            partition: file.partition.map(Spanned::into_inner),
+            sbatch: file.sbatch.map(Spanned::into_inner).unwrap_or_default(),
+            smt: file.smt.into_inner(),
+            repeats: file.repeats.into_inner(),
+            budget: file.budget,
+        })
+    }
+}
+
+fn expect<T>(
+    is_so: bool,
+    at: &Spanned<T>,
+    sentence: impl FnOnce() -> String,
+) -> Result<(), Wrong> {
+    if is_so { Ok(()) } else { Err((at.span().start, sentence())) }
+}
+
+/// The placements that count no workers, and those that do for each number of threads.
+fn placements(
+    placements: &[Placement],
+    threads: Option<&Spanned<Vec<u32>>>,
+) -> Result<Vec<Placement>, Wrong> {
+    let Some(threads) = threads else { return Ok(placements.to_vec()) };
+    let counts = threads.as_ref();
+    expect(!counts.is_empty() && counts.iter().all(|it| (1..=1 << 16).contains(it)), threads, || {
+        "expected numbers of threads from 1 on".to_owned()
+    })?;
+    let kinds = if placements.is_empty() { &[Placement::Free(None)][..] } else { placements };
+    let with = |placement: Placement| -> Result<Vec<Placement>, Wrong> {
+        let form: fn(u32) -> Placement = match placement {
+            Placement::Spread(None) => |it| Placement::Spread(Some(it)),
+            Placement::Packed(None) => |it| Placement::Packed(Some(it)),
+            Placement::Free(None) => |it| Placement::Free(Some(it)),
+            other => {
+                let sentence = format!(
+                    "expected placements that take a number of threads (spread, packed, free), found {other}"
+                );
+                return Err((threads.span().start, sentence));
+            }
+        };
+        Ok(counts.iter().copied().map(form).collect())
+    };
+    let all: Result<Vec<_>, _> = kinds.iter().copied().map(with).collect();
+    Ok(all?.concat())
+}
+
+fn nodes(value: &Spanned<toml::Value>) -> Result<Nodes, Wrong> {
+    let unknown = || {
+        let expected = "expected \"any\", \"each-type\" or a list of names such as [\"n1\", \"n[2-4]\"]";
+        (value.span().start, format!("{expected}, found {}", excerpt(&value.as_ref().to_string())))
+    };
+    match value.as_ref() {
+        toml::Value::String(text) if text == "any" => Ok(Nodes::Any),
+        toml::Value::String(text) if text == "each-type" => Ok(Nodes::EachType),
+        toml::Value::Array(names) => {
+            let name = |it: &toml::Value| it.as_str().filter(|it| is_host_list(it)).map(str::to_owned);
+            let names: Vec<_> = names.iter().map(name).collect::<Option<_>>().ok_or_else(unknown)?;
+            if names.is_empty() { Err(unknown()) } else { Ok(Nodes::Named(names)) }
+        }
+        _ => Err(unknown()),
+    }
+}
+
+fn program(file: &Spanned<FileProgram>) -> Result<Program, Wrong> {
+    let FileProgram { name, command, workload, parameters, options } = file.as_ref();
+    let work = match (workload, command.first()) {
+        (Some(workload), None) => {
+            Work::Workload { name: workload.clone(), parameters: parameters.clone() }
+        }
+        (None, Some(_)) if parameters.is_empty() => Work::Command(command.clone()),
+        _ => {
+            let sentence = "expected either `command` or `workload`, with `parameters` for a workload only";
+            return Err((file.span().start, sentence.to_owned()));
+        }
+    };
+    let texts = command.iter().chain(workload).chain(parameters).chain(options);
+    expect(texts.into_iter().all(|it| !it.contains('\0')), file, || {
+        "expected arguments without NUL characters".to_owned()
+    })?;
+    let label = match &work {
+        Work::Command(words) => shell_words::join(words),
+        Work::Workload { name, parameters } => {
+            std::iter::once(name).chain(parameters).cloned().collect::<Vec<_>>().join(" ")
+        }
+    };
+    Ok(Program { name: name.clone().unwrap_or(label), work, options: options.clone() })
+}
+
+/// Whether Slurm could know something by this name.
+pub(crate) fn is_slurm_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('-')
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || "_-.".contains(it))
+}
+
+/// Whether a text may be one of Slurm's host lists.
+fn is_host_list(text: &str) -> bool {
+    is_slurm_name(&text.replace(['[', ']', ','], "_"))
+}
+
+fn with_siblings() -> Spanned<Vec<SmtArm>> {
+    Spanned::new(0..0, vec![SmtArm::On])
+}
+
+fn once() -> Spanned<u32> {
+    Spanned::new(0..0, 1)
+}
+
+fn five_minutes() -> Duration {
+    Duration::from_secs(300)
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let parsed = humantime::parse_duration(&text).ok();
+    // A century is no time limit, and would overflow sums.
+    parsed.filter(|it| (1..=31_536_000).contains(&it.as_secs())).ok_or_else(|| {
+        D::Error::custom(format!(
+            "expected a time from a second to a year, such as \"5m\", found \"{}\"",
+            excerpt(&text)
+        ))
+    })
+}
+
+fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "format = \"corun-campaign\"\nversion = 1\nname = \"it\"\n";
+
+    fn read(rest: &str) -> Result<Campaign, String> {
+        Campaign::from_toml("it.toml", &format!("{HEAD}{rest}")).map_err(|it| it.to_string())
+    }
+
+    #[test]
+    fn a_small_file_means_one_task_with_siblings_anywhere() {
+        let campaign = read("[[program]]\ncommand = [\"./a b\", \"x\"]\n").unwrap();
+        assert_eq!(campaign.nodes, Nodes::Any);
+        assert_eq!((campaign.repeats, &campaign.smt[..]), (1, &[SmtArm::On][..]));
+        assert_eq!(campaign.programs[0].name, "'./a b' x");
+        assert_eq!(campaign.budget, Budget::default());
+    }
+
+    #[test]
+    fn threads_are_numbers_of_workers_in_placements() {
+        let with = |placements: &str| {
+            let text = format!(
+                "threads = [1, 4]\nplacements = [{placements}]\n[[program]]\nworkload = \"fib\"\n"
+            );
+            let said: Vec<_> = read(&text)?.placements.iter().map(ToString::to_string).collect();
+            Ok::<_, String>(said.join(" "))
+        };
+        assert_eq!(with("").unwrap(), "free@1 free@4");
+        assert_eq!(with("\"spread\", \"packed\"").unwrap(), "spread@1 spread@4 packed@1 packed@4");
+        assert!(with("\"full\"").unwrap_err().starts_with("it.toml: line 4: expected placements that"));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        let program = "[[program]]\nworkload = \"fib\"\n";
+        let said: Vec<String> = [
+            format!("partitoin = \"main\"\n{program}"),
+            format!("partition = \"a b\"\n{program}"),
+            format!("nodes = \"all\"\n{program}"),
+            format!("nodes = [\"n1\", \"--x\"]\n{program}"),
+            format!("smt = [\"on\", \"on\"]\n{program}"),
+            format!("smt = [\"off\"]\n{program}"),
+            format!("repeats = 0\n{program}"),
+            format!("{program}[budget]\ntime = \"soon\"\n"),
+            format!("{program}[budget]\nnodehours = 3\n"),
+            "[[program]]\nname = \"neither\"\n".to_owned(),
+            "[[program]]\ncommand = [\"a\\u0000b\"]\n".to_owned(),
+            "program = []\n".to_owned(),
+            String::new(),
+        ]
+        .iter()
+        .map(|text| read(text).unwrap_err())
+        .collect();
+        insta::assert_snapshot!(said.join("\n"));
+    }
+}

@@ -1,0 +1,131 @@
+//! The result files of a campaign, and which of a task's results counts.
+//!
+//! A task that was requeued, or ran twice, may leave several. The first that is chosen counts for ever: the choice
+//! is a symbolic link, which symlink(2) makes for one of several processes only.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use corun_files::InputKind;
+use serde::de::DeserializeOwned;
+
+use crate::error::FleetError;
+use crate::layout::{Attempt, Directory, TaskResult, attempt_file, task_name};
+use crate::plan::Plan;
+
+/// What a campaign's directory has.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The attempts that began.
+    pub attempts: Vec<Attempt>,
+    /// The attempts that ended.
+    pub results: Vec<TaskResult>,
+    /// Files that cannot be read or do not belong there: the name, and what is wrong.
+    pub damaged: Vec<(String, String)>,
+}
+
+/// Reads all attempts and results of a campaign.
+///
+/// # Errors
+/// If a folder cannot be listed. A file that cannot be read is damaged.
+pub fn read(plan: &Plan, directory: &Directory) -> Result<Found, FleetError> {
+    let mut found = Found::default();
+    each_file(&directory.attempts(), |name, path| {
+        // What began is of use only where it can be read.
+        if let Ok(attempt) = parsed::<Attempt>(path)
+            && belongs(plan, &attempt, name)
+        {
+            found.attempts.push(attempt);
+        }
+    })?;
+    each_file(&directory.results(), |name, path| match parsed::<TaskResult>(path) {
+        Ok(result)
+            if (result.format.as_str(), result.version)
+                != (TaskResult::FORMAT, TaskResult::VERSION) =>
+        {
+            let reason = format!("format {:?} of version {}", result.format, result.version);
+            found.damaged.push((name.to_owned(), reason));
+        }
+        Ok(result) if !belongs(plan, &result.attempt, name) => {
+            found.damaged.push((name.to_owned(), "it is of another campaign or task".to_owned()));
+        }
+        Ok(result) => found.results.push(result),
+        Err(reason) => found.damaged.push((name.to_owned(), reason)),
+    })?;
+    Ok(found)
+}
+
+fn each_file(folder: &Path, mut act: impl FnMut(&str, &Path)) -> Result<(), FleetError> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(FleetError::file(folder))?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry.map_err(FleetError::file(folder))?.file_name());
+    }
+    names.sort();
+    // Files that are being written have names that begin with a dot.
+    let is_complete = |name: &&OsStr| !name.as_encoded_bytes().starts_with(b".");
+    for name in names.iter().map(|it| it.as_os_str()).filter(is_complete) {
+        act(&name.to_string_lossy(), &folder.join(name));
+    }
+    Ok(())
+}
+
+fn parsed<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let text = corun_files::text(path, InputKind::DOCUMENT).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+/// Whether an attempt is one of the campaign's, and in the file that is its own.
+fn belongs(plan: &Plan, attempt: &Attempt, name: &str) -> bool {
+    attempt.campaign == plan.campaign
+        && plan.numbers().contains(&attempt.task)
+        && attempt_file(attempt.task, &attempt.attempt) == name
+}
+
+/// The result that counts for each task that is done: the one that was chosen, else the one that ended first.
+pub fn counted<'a>(directory: &Directory, found: &'a Found) -> BTreeMap<u32, &'a TaskResult> {
+    let mut done: BTreeMap<u32, Vec<&TaskResult>> = BTreeMap::new();
+    for result in found.results.iter().filter(|it| it.is_done()) {
+        done.entry(result.attempt.task).or_default().push(result);
+    }
+    let counts = |(task, results): (u32, Vec<&'a TaskResult>)| {
+        let chosen = chosen(directory, task);
+        let is_chosen = |it: &&TaskResult| chosen.as_ref() == Some(&attempt_file(task, &it.attempt.attempt));
+        let first = results.iter().copied().min_by_key(|it| (&it.ended, &it.attempt.attempt))?;
+        Some((task, results.into_iter().find(is_chosen).unwrap_or(first)))
+    };
+    done.into_iter().filter_map(counts).collect()
+}
+
+/// Has this result count for its task from now on, unless another one does already. Where the directory may not be
+/// changed, nothing is chosen, and [`counted`] finds the same result again as long as none that ended earlier comes.
+///
+/// # Errors
+/// If the choice cannot be written for another reason.
+pub(crate) fn choose(directory: &Directory, result: &TaskResult) -> Result<(), FleetError> {
+    let Attempt { task, attempt, .. } = &result.attempt;
+    let link = directory.chosen().join(task_name(*task));
+    let target = Path::new("../results").join(attempt_file(*task, attempt));
+    match std::os::unix::fs::symlink(target, &link) {
+        Err(error)
+            if !matches!(
+                error.kind(),
+                ErrorKind::AlreadyExists | ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Err(FleetError::file(&link)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The name of the result file that was chosen for a task.
+fn chosen(directory: &Directory, task: u32) -> Option<String> {
+    let target = std::fs::read_link(directory.chosen().join(task_name(task))).ok()?;
+    Some(target.file_name()?.to_string_lossy().into_owned())
+}

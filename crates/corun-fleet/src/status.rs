@@ -1,0 +1,157 @@
+//! What became of each task: from its result files, the attempts that began, and Slurm's queue.
+//!
+//! An answer counts before the queue, since a finished job leaves the queue after some minutes, and a job that lost
+//! its node may have written its answer before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use corun_record::{FleetCounts, FleetFate, FleetNode, FleetStatus, FleetTask, shown};
+
+use crate::layout::{Attempt, Directory, TaskResult};
+use crate::plan::Plan;
+use crate::results::{self, Found};
+use crate::slurm::{Queue, QueuedTask};
+
+/// The state of a campaign; without a queue (`None`) tasks run by no Slurm.
+pub fn status(
+    plan: &Plan,
+    directory: &Directory,
+    found: &Found,
+    queue: Option<&Queue>,
+) -> FleetStatus {
+    let facts = Facts::of(directory, found, queue);
+    let (mut tasks, mut nodes, mut open) = (FleetCounts::default(), BTreeMap::new(), Vec::new());
+    for number in plan.numbers() {
+        let Some(planned) = plan.tasks.get(number as usize) else { continue };
+        let Fated { fate, node, reason } = facts.fate(number);
+        let node = node.or_else(|| planned.node.clone());
+        tasks.add(fate);
+        let name = node.clone().unwrap_or_else(|| "any".to_owned());
+        let row = nodes.entry(name.clone()).or_insert_with(|| FleetNode {
+            node: name,
+            tasks: FleetCounts::default(),
+            reasons: Vec::new(),
+        });
+        row.tasks.add(fate);
+        if matches!(fate, FleetFate::Failed | FleetFate::Missing)
+            && let Some(reason) = &reason
+            && !row.reasons.contains(reason)
+        {
+            row.reasons.push(reason.clone());
+        }
+        if fate != FleetFate::Done {
+            open.push(FleetTask { task: number, node, program: planned.program.clone(), fate, reason });
+        }
+    }
+    FleetStatus {
+        campaign: plan.campaign.clone(),
+        name: plan.name.clone(),
+        directory: shown(directory.path()),
+        tasks,
+        nodes: nodes.into_values().collect(),
+        open,
+        collected: None,
+        remarks: remarks(found, queue, &facts),
+    }
+}
+
+/// What is known, by task.
+struct Facts<'a> {
+    done: BTreeMap<u32, &'a TaskResult>,
+    /// The last result of a task that failed.
+    failed: BTreeMap<u32, &'a TaskResult>,
+    /// The last attempt that began.
+    begun: BTreeMap<u32, &'a Attempt>,
+    queued: BTreeMap<u32, &'a QueuedTask>,
+}
+
+/// A fate, the node where it happened, and why.
+struct Fated {
+    fate: FleetFate,
+    node: Option<String>,
+    reason: Option<String>,
+}
+
+impl<'a> Facts<'a> {
+    fn of(directory: &Directory, found: &'a Found, queue: Option<&'a Queue>) -> Self {
+        let (mut failed, mut begun, mut queued) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for result in found.results.iter().filter(|it| !it.is_done()) {
+            keep_last(&mut failed, result.attempt.task, result, |it| &it.ended);
+        }
+        for attempt in &found.attempts {
+            keep_last(&mut begun, attempt.task, attempt, |it| &it.started);
+        }
+        if let Some(Queue::Tasks(tasks)) = queue {
+            for task in tasks {
+                // A task that was submitted again may have an ended job beside the new one.
+                let rank = |it: &QueuedTask| (it.is_active(), it.job);
+                let kept = queued.entry(task.task).or_insert(task);
+                if rank(task) > rank(kept) {
+                    *kept = task;
+                }
+            }
+        }
+        Self { done: results::counted(directory, found), failed, begun, queued }
+    }
+
+    fn fate(&self, task: u32) -> Fated {
+        let queued = self.queued.get(&task);
+        if let Some(done) = self.done.get(&task) {
+            return Fated { fate: FleetFate::Done, node: Some(done.attempt.node.clone()), reason: None };
+        }
+        if let Some(queued) = queued.filter(|it| it.is_active()) {
+            let fate = if queued.is_waiting() { FleetFate::Waiting } else { FleetFate::Running };
+            return Fated { fate, node: queued.node.clone(), reason: queued.reason.clone() };
+        }
+        let begun = self.begun.get(&task);
+        if let Some(failed) = self.failed.get(&task) {
+            let is_last = begun.is_none_or(|it| it.started <= failed.ended);
+            if is_last {
+                let node = Some(failed.attempt.node.clone());
+                return Fated { fate: FleetFate::Failed, node, reason: failed.failure.clone() };
+            }
+        }
+        let slurm = queued.map(|it| format!("Slurm says {}", it.in_words()));
+        let reason = match (begun, slurm) {
+            (Some(begun), slurm) => {
+                let beginning = format!("began on {} and left no result", begun.node);
+                slurm.map_or_else(|| beginning.clone(), |it| format!("{beginning}; {it}"))
+            }
+            (None, Some(slurm)) => format!("never began; {slurm}"),
+            (None, None) => "never began, and no job of it is known".to_owned(),
+        };
+        let node = begun.map(|it| it.node.clone()).or_else(|| queued.and_then(|it| it.node.clone()));
+        Fated { fate: FleetFate::Missing, node, reason: Some(reason) }
+    }
+}
+
+fn keep_last<'a, T>(
+    kept: &mut BTreeMap<u32, &'a T>,
+    task: u32,
+    new: &'a T,
+    time: impl Fn(&T) -> &String,
+) {
+    let old = kept.entry(task).or_insert(new);
+    if time(new) >= time(old) {
+        *old = new;
+    }
+}
+
+fn remarks(found: &Found, queue: Option<&Queue>, facts: &Facts<'_>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(Queue::Unknown(reason)) = queue {
+        remarks.push(format!(
+            "Slurm does not answer ({reason}): tasks that wait or run are counted as missing."
+        ));
+    }
+    for (name, reason) in &found.damaged {
+        remarks.push(format!("results/{name} is damaged and does not count: {reason}."));
+    }
+    let differing: BTreeSet<String> = facts
+        .done
+        .values()
+        .filter_map(|it| Some(format!("{}: {}.", it.attempt.node, it.attempt.cpus_differ.as_ref()?)))
+        .collect();
+    remarks.extend(differing);
+    remarks
+}

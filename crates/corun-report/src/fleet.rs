@@ -1,0 +1,141 @@
+//! A campaign on many nodes: its plan, and what became of each node's tasks.
+
+use corun_record::{FleetCounts, FleetJob, FleetNode, FleetPlan, FleetStatus, on_lines};
+
+use crate::prose::plural;
+use crate::tables::Table;
+use crate::terminal::{grid, section, wrap};
+
+/// The most job arrays and reasons that are shown; all are in the JSON.
+const MOST: usize = 20;
+
+/// What it costs, the job arrays, and the batch script as it is submitted.
+pub fn fleet_plan_to_terminal(plan: &FleetPlan, columns: u16) -> String {
+    let answer = format!(
+        "{} in {}, {:.2} node hours expected, {:.2} at most ({} minutes a task).",
+        plural(plan.tasks as usize, "task"),
+        plural(plan.jobs.len(), "job array"),
+        plan.expected_node_hours,
+        plan.most_node_hours,
+        plan.time_limit_s.div_ceil(60),
+    );
+    let mut text = wrap(&answer, "", columns) + "\n";
+    let rows = plan.jobs.iter().take(MOST).map(job).collect();
+    let header = ["node", "smt", "tasks", "submitted by"].map(str::to_owned).to_vec();
+    text += &format!("{}\n", grid(&Table { header, rows }, columns));
+    if plan.jobs.len() > MOST {
+        text += &wrap(&format!("{} more; --json has all.", plan.jobs.len() - MOST), "", columns);
+    }
+    text += "\nBatch script\n";
+    for line in on_lines(&plan.script).lines() {
+        text += &format!("  {line}\n");
+    }
+    section(&mut text, "To be known", plan.remarks.clone(), columns);
+    text
+}
+
+fn job(job: &FleetJob) -> Vec<String> {
+    vec![
+        job.node.clone().unwrap_or_else(|| "any".to_owned()),
+        job.smt.clone(),
+        job.tasks.to_string(),
+        shell_words::join(&job.command),
+    ]
+}
+
+/// How far a campaign is, what became of each node's tasks, and what to do.
+pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
+    let mut text = wrap(&answer(status), "", columns) + "\n";
+    let header = ["node", "done", "failed", "running", "waiting", "missing", "why"];
+    let header = header.map(str::to_owned).to_vec();
+    let rows = status.nodes.iter().map(node).collect();
+    text += &format!("{}\n", grid(&Table { header, rows }, columns));
+    if let Some(collected) = &status.collected {
+        let said = format!(
+            "{} kept in {}, {} kept before, all with the tag {}.",
+            plural(collected.added as usize, "run"),
+            collected.store,
+            collected.known,
+            collected.tag
+        );
+        text += &format!("\n{}", wrap(&said, "", columns));
+    }
+    let mut steps = Vec::new();
+    if status.tasks.failed + status.tasks.missing > 0 {
+        steps.push("`corun fleet submit` with the campaign's file runs what failed or is missing again.".to_owned());
+    }
+    if status.collected.is_none() && status.tasks.done > 0 {
+        steps.push("`corun fleet collect` with this directory keeps what is done.".to_owned());
+    }
+    section(&mut text, "What to do", steps, columns);
+    section(&mut text, "To be known", status.remarks.clone(), columns);
+    text
+}
+
+fn answer(status: &FleetStatus) -> String {
+    let FleetCounts { done, failed, running, waiting, missing } = status.tasks;
+    let others = [(failed, "failed"), (running, "running"), (waiting, "waiting"), (missing, "missing")];
+    let others: Vec<String> = others
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let done = format!("{done} of {} done", plural(status.tasks.total() as usize, "task"));
+    let name = status.name.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{name} ({}): {}.", status.campaign, [vec![done], others].concat().join(", "))
+}
+
+fn node(node: &FleetNode) -> Vec<String> {
+    let FleetCounts { done, failed, running, waiting, missing } = node.tasks;
+    let mut cells = vec![node.node.clone()];
+    cells.extend([done, failed, running, waiting, missing].map(|it| match it {
+        0 => "-".to_owned(),
+        count => count.to_string(),
+    }));
+    let mut reasons = node.reasons.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+    if node.reasons.len() > 3 {
+        reasons += &format!("; {} other reasons", node.reasons.len() - 3);
+    }
+    cells.push(reasons);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_record::FleetCollection;
+
+    use super::*;
+
+    fn counts(done: u32, failed: u32, running: u32, waiting: u32, missing: u32) -> FleetCounts {
+        FleetCounts { done, failed, running, waiting, missing }
+    }
+
+    #[test]
+    fn each_node_has_its_fate() {
+        let node = |name: &str, tasks: FleetCounts, reasons: &[&str]| FleetNode {
+            node: name.to_owned(),
+            tasks,
+            reasons: reasons.iter().map(|&it| it.to_owned()).collect(),
+        };
+        let status = FleetStatus {
+            campaign: "1a2b3c4d".to_owned(),
+            name: "two\nlines".to_owned(),
+            directory: "/shared/solver.fleet".to_owned(),
+            tasks: counts(5, 1, 0, 1, 1),
+            nodes: vec![
+                node("n1", counts(4, 0, 0, 0, 0), &[]),
+                node("n2", counts(1, 1, 0, 0, 0), &["corun ended with status 1: no such program"]),
+                node("n3", counts(0, 0, 0, 1, 1), &["began on n3 and left no result; Slurm says NODE_FAIL"]),
+            ],
+            open: Vec::new(),
+            collected: Some(FleetCollection {
+                store: "/home/me/corun.db".to_owned(),
+                added: 1,
+                known: 4,
+                tag: "fleet:1a2b3c4d".to_owned(),
+            }),
+            remarks: vec!["results/00003.7-0.json is damaged and does not count: EOF.".to_owned()],
+        };
+        insta::assert_snapshot!(fleet_status_to_terminal(&status, 100));
+    }
+}

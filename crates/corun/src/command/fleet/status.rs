@@ -1,0 +1,48 @@
+//! `corun fleet status`: what became of each node's tasks, from result files and Slurm's queue.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_fleet::layout::Directory;
+use corun_fleet::results::{self, Found};
+use corun_fleet::slurm::{self, Queue, SlurmCommands};
+use corun_fleet::{FleetError, Plan, status};
+use corun_record::Exit;
+
+use super::campaign::SubmittedArguments;
+use crate::answer::Answer;
+use crate::problem::{Problem, code};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    campaign: SubmittedArguments,
+    /// Write it as JSON to FILE instead (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let answer = Answer::open(arguments.json.as_deref())?;
+    let (directory, plan) = arguments.campaign.read()?;
+    let (found, queue) = looked_at(&plan, &directory)?;
+    let status = status(&plan, &directory, &found, queue.as_ref());
+    answer.give(status, corun_report::fleet_status_to_terminal)?;
+    Ok(code(Exit::Done))
+}
+
+/// The files of a campaign, and the queue where it may matter: it was not run here alone, and Slurm is installed.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub(super) fn looked_at(plan: &Plan, directory: &Directory) -> Result<(Found, Option<Queue>), FleetError> {
+    // The queue first: a task that ends between the two has its result.
+    let queue = match slurm::queue(&SlurmCommands, &plan.campaign) {
+        Err(FleetError::NoCommand { .. }) => None,
+        queue => Some(queue?),
+    };
+    let found = results::read(plan, directory)?;
+    let is_local = !found.attempts.is_empty() && found.attempts.iter().all(|it| it.job.is_none());
+    Ok((found, queue.filter(|it| !is_local || matches!(it, Queue::Tasks(_)))))
+}

@@ -78,6 +78,7 @@ pub use capacity::{
 pub use command_times::{CommandTimes, ProcessTimes};
 pub use fleet::{
     FleetCollection, FleetCounts, FleetFate, FleetJob, FleetNode, FleetPlan, FleetStatus, FleetTask,
+};
 pub use fleet_report::{
     BestOverNodes, FigureOverNodes, FleetReport, HardwareType, NodeFinding, NodeFindingKind,
     NodeValue, OddNode, OutlyingValue, ProgramOverNodes, UnmeasuredNode,

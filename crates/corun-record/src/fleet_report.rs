@@ -64,8 +64,6 @@ pub struct ProgramOverNodes {
     pub runs: u32,
     /// What SMT does to it; absent where no yield was measured.
     pub answer: Option<Answer>,
-    /// The answer in one sentence.
-    pub sentence: String,
     /// The arm with the most work in a second; absent where there are fewer than two arms.
     pub best: Option<BestOverNodes>,
     /// The figures, the yields first.

@@ -66,7 +66,10 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
         AnyDocument::Blocks(blocks) => of_blocks(*blocks),
         AnyDocument::Schedule(schedule) => of_schedule(*schedule),
         // What follows from kept runs is not kept itself.
-        AnyDocument::Comparison(_) | AnyDocument::Trend(_) | AnyDocument::Other { .. } => {
+        AnyDocument::Comparison(_)
+        | AnyDocument::Trend(_)
+        | AnyDocument::FleetReport(_)
+        | AnyDocument::Other { .. } => {
             let found = on_one_line(&shortened(&format, MOST));
             return Err(refused(&format!("expected the document of a run, found \"{found}\"")));
         }

@@ -59,6 +59,7 @@ fn rendered(command: &str, text: &str) -> Result<String, Problem> {
         AnyDocument::Schedule(it) => corun_report::schedule_to_terminal(&it.body, columns),
         AnyDocument::Comparison(it) => corun_report::comparison_to_terminal(&it, columns, false),
         AnyDocument::Trend(it) => corun_report::trend_to_terminal(&it, columns),
+        AnyDocument::FleetReport(it) => corun_report::fleet_report_to_terminal(&it, columns),
         AnyDocument::Other { format, .. } => {
             return Err(Problem::failed(
                 format!("expected a document that this corun shows, found {}", excerpt(&format)),

@@ -353,6 +353,14 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "fleet report",
+        &[
+            example("Each hardware type's yield, and the nodes that differ", "corun fleet report yield.fleet"),
+            example("As a page to look at", "corun fleet report -o report.html yield.fleet"),
+            example("The value of each node, for a spreadsheet", "corun fleet report --csv nodes.csv yield.fleet"),
+        ],
+    ),
+    (
         "fleet cancel",
         &[example("Cancel what waits or runs", "corun fleet cancel yield.fleet")],
     ),

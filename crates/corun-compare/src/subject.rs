@@ -83,6 +83,10 @@ pub fn subjects(text: &str) -> Result<Vec<Subject>, SubjectError> {
         AnyDocument::Predictions(table) => {
             table.predictions.into_iter().map(Subject::from).collect()
         }
+        AnyDocument::Sweep(sweep) => {
+            let predictions = sweep.body.cells.into_iter().filter_map(|it| it.prediction);
+            predictions.map(Subject::from).collect()
+        }
         other @ (AnyDocument::Audit(_)
         | AnyDocument::Capacity(_)
         | AnyDocument::Simulation(_)

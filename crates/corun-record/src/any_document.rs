@@ -7,7 +7,7 @@ use serde::de::Error;
 
 use crate::json::Head;
 use crate::{
-    Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction, PredictionTable,
+    Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction, PredictionSweep, PredictionTable,
     ReadError, Record, Run, RunComparison, Schedule, Simulation, StudyResult, ThreadSweep, Tree,
     Trend,
 };
@@ -66,6 +66,8 @@ documents! {
     Prediction(Prediction),
     /// What `corun predict` answers for several core models.
     Predictions(PredictionTable),
+    /// What `corun sweep` answers.
+    Sweep(Record<PredictionSweep>),
     /// What `corun threads` answers.
     Threads(Record<ThreadSweep>),
     /// What `corun capacity` answers.

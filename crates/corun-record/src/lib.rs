@@ -31,6 +31,7 @@ mod placement;
 mod placements;
 mod plain;
 mod prediction;
+mod prediction_sweep;
 mod progress;
 mod record;
 mod run;
@@ -105,6 +106,7 @@ pub use prediction::{
     CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
     Prediction, PredictionTable, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
+pub use prediction_sweep::{PredictionSweep, SweepCell};
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
 pub use record::{Body, Record};
 pub use run::{

@@ -59,6 +59,9 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
         AnyDocument::Audit(audit) => of_audit(*audit),
         AnyDocument::Prediction(prediction) => of_predictions(vec![*prediction]),
         AnyDocument::Predictions(table) => of_predictions(table.predictions),
+        AnyDocument::Sweep(sweep) => {
+            of_predictions(sweep.body.cells.into_iter().filter_map(|it| it.prediction).collect())
+        }
         AnyDocument::Threads(sweep) => of_sweep(*sweep),
         AnyDocument::Capacity(curve) => of_capacity(*curve),
         AnyDocument::Simulation(simulation) => of_simulation(*simulation),

@@ -238,6 +238,7 @@ impl<'a> Opened<'a> {
             AnyDocument::Comparison(it) => comparison::article(it, detail),
             AnyDocument::Trend(it) => comparison::over_time(it, detail),
             AnyDocument::FleetReport(it) => fleet::article(it, detail),
+            AnyDocument::Sweep(it) => other::article(&Tree::of(it), detail),
             AnyDocument::Simulation(it) => other::article(&Tree::of(it), detail),
             AnyDocument::Blocks(it) => other::article(&Tree::of(it), detail),
             AnyDocument::Other { format, fields } if format == topology::FORMAT => {

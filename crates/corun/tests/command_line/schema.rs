@@ -9,7 +9,7 @@ use corun_machine::switch::SmtStatus;
 use corun_record::{
     Activity, Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CapacityCurve,
     CommandTimes, CoreCalibration, Document, FleetPlan, FleetReport, FleetStatus, FormCalibration, KeptRunList, ModelChecks,
-    ModelDescription, ModelDifferences, ModelList, Placements, Prediction, PredictionTable,
+    ModelDescription, ModelDifferences, ModelList, Placements, Prediction, PredictionSweep, PredictionTable,
     ReadError, Record, Run, RunComparison, Schedule, SchedulingList, Simulation, StudyDescription,
     StudyList, StudyResult, ThreadSweep, TraceInfo, Trend, WorkloadDescription, WorkloadList,
     YieldRecord,
@@ -60,6 +60,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<FleetPlan>(),
         schema_of::<FleetStatus>(),
         schema_of::<FleetReport>(),
+        schema_of::<PredictionSweep>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

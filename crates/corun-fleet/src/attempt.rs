@@ -4,7 +4,7 @@
 //! says so. Signals that end the job reach that process, too: it ends in order, and the result is still written.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +43,9 @@ impl Runner {
     /// If it belongs to none.
     pub fn of_slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Self, FleetError> {
         let job = variable("SLURM_JOB_ID").ok_or_else(|| {
-            FleetError::Task("expected a job of Slurm, found no SLURM_JOB_ID in the environment".to_owned())
+            FleetError::Task(
+                "expected a job of Slurm, found no SLURM_JOB_ID in the environment".to_owned(),
+            )
         })?;
         let restarts = variable("SLURM_RESTART_COUNT").unwrap_or_else(|| "0".to_owned());
         let node = variable("SLURMD_NODENAME").unwrap_or_else(host);
@@ -85,10 +87,7 @@ pub fn run(
     is_stopped: &Arc<AtomicBool>,
 ) -> Result<Ran, FleetError> {
     let task = plan.tasks.get(number as usize).ok_or_else(|| {
-        FleetError::Task(format!(
-            "expected a task below {}, found {number}",
-            plan.tasks.len()
-        ))
+        FleetError::Task(format!("expected a task below {}, found {number}", plan.tasks.len()))
     })?;
     let found = results::read(plan, directory)?;
     if results::counted(directory, &found).contains_key(&number) {
@@ -135,7 +134,8 @@ pub fn run(
 
 /// Writes a result. One that cannot be written where it belongs is not lost.
 fn kept(result: &TaskResult, path: &Path) -> Result<(), FleetError> {
-    let text = serde_json::to_string(result).map_err(|error| FleetError::Task(error.to_string()))? + "\n";
+    let text =
+        serde_json::to_string(result).map_err(|error| FleetError::Task(error.to_string()))? + "\n";
     let Err(error) = write(path, &text) else { return Ok(()) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let rescued = std::env::temp_dir().join(format!("corun-{}-{name}", result.attempt.campaign));
@@ -185,7 +185,7 @@ type Measured = (Option<String>, Option<Box<RawValue>>);
 /// The document of a measurement, and why it is not the whole answer.
 fn measured(
     plan: &Plan,
-    corun: &PathBuf,
+    corun: &Path,
     task: &Task,
     mask: Option<Affinity>,
     is_stopped: &Arc<AtomicBool>,
@@ -198,7 +198,9 @@ fn measured(
     command.args(&task.arguments).current_dir(&plan.folder).stdin(Stdio::null());
     if let Some(mask) = mask {
         // SAFETY: `apply` allocates nothing.
-        unsafe { std::os::unix::process::CommandExt::pre_exec(&mut command, move || mask.apply(0)) };
+        unsafe {
+            std::os::unix::process::CommandExt::pre_exec(&mut command, move || mask.apply(0))
+        };
     }
     let output = match command.output() {
         Ok(output) => output,

@@ -121,7 +121,8 @@ struct File {
     repeats: Spanned<u32>,
     #[serde(default)]
     budget: Budget,
-    program: Spanned<Vec<Spanned<FileProgram>>>,
+    #[serde(default)]
+    program: Vec<Spanned<FileProgram>>,
 }
 
 #[derive(Deserialize)]
@@ -190,12 +191,13 @@ impl Campaign {
         expect(!smt.is_empty() && smt.iter().all(is_once), &file.smt, || {
             "expected \"on\", \"nomultithread\" or each of them once".to_owned()
         })?;
-        let programs = file.program.as_ref();
-        expect(!programs.is_empty(), &file.program, || "expected a [[program]]".to_owned())?;
+        expect(!file.program.is_empty(), &file.name, || {
+            "expected a [[program]] to measure, found none".to_owned()
+        })?;
         Ok(Self {
             placements: placements(&file.placements, file.threads.as_ref())?,
             nodes: file.nodes.as_ref().map_or(Ok(Nodes::Any), nodes)?,
-            programs: programs.iter().map(program).collect::<Result<_, _>>()?,
+            programs: file.program.iter().map(program).collect::<Result<_, _>>()?,
             name: file.name.into_inner(),
             partition: file.partition.map(Spanned::into_inner),
             sbatch: file.sbatch.map(Spanned::into_inner).unwrap_or_default(),
@@ -206,11 +208,7 @@ impl Campaign {
     }
 }
 
-fn expect<T>(
-    is_so: bool,
-    at: &Spanned<T>,
-    sentence: impl FnOnce() -> String,
-) -> Result<(), Wrong> {
+fn expect<T>(is_so: bool, at: &Spanned<T>, sentence: impl FnOnce() -> String) -> Result<(), Wrong> {
     if is_so { Ok(()) } else { Err((at.span().start, sentence())) }
 }
 
@@ -221,9 +219,11 @@ fn placements(
 ) -> Result<Vec<Placement>, Wrong> {
     let Some(threads) = threads else { return Ok(placements.to_vec()) };
     let counts = threads.as_ref();
-    expect(!counts.is_empty() && counts.iter().all(|it| (1..=1 << 16).contains(it)), threads, || {
-        "expected numbers of threads from 1 on".to_owned()
-    })?;
+    expect(
+        !counts.is_empty() && counts.iter().all(|it| (1..=1 << 16).contains(it)),
+        threads,
+        || "expected numbers of threads from 1 on".to_owned(),
+    )?;
     let kinds = if placements.is_empty() { &[Placement::Free(None)][..] } else { placements };
     let with = |placement: Placement| -> Result<Vec<Placement>, Wrong> {
         let form: fn(u32) -> Placement = match placement {
@@ -245,15 +245,18 @@ fn placements(
 
 fn nodes(value: &Spanned<toml::Value>) -> Result<Nodes, Wrong> {
     let unknown = || {
-        let expected = "expected \"any\", \"each-type\" or a list of names such as [\"n1\", \"n[2-4]\"]";
+        let expected =
+            "expected \"any\", \"each-type\" or a list of names such as [\"n1\", \"n[2-4]\"]";
         (value.span().start, format!("{expected}, found {}", excerpt(&value.as_ref().to_string())))
     };
     match value.as_ref() {
         toml::Value::String(text) if text == "any" => Ok(Nodes::Any),
         toml::Value::String(text) if text == "each-type" => Ok(Nodes::EachType),
         toml::Value::Array(names) => {
-            let name = |it: &toml::Value| it.as_str().filter(|it| is_host_list(it)).map(str::to_owned);
-            let names: Vec<_> = names.iter().map(name).collect::<Option<_>>().ok_or_else(unknown)?;
+            let name =
+                |it: &toml::Value| it.as_str().filter(|it| is_host_list(it)).map(str::to_owned);
+            let names: Vec<_> =
+                names.iter().map(name).collect::<Option<_>>().ok_or_else(unknown)?;
             if names.is_empty() { Err(unknown()) } else { Ok(Nodes::Named(names)) }
         }
         _ => Err(unknown()),
@@ -268,7 +271,8 @@ fn program(file: &Spanned<FileProgram>) -> Result<Program, Wrong> {
         }
         (None, Some(_)) if parameters.is_empty() => Work::Command(command.clone()),
         _ => {
-            let sentence = "expected either `command` or `workload`, with `parameters` for a workload only";
+            let sentence =
+                "expected either `command` or `workload`, with `parameters` for a workload only";
             return Err((file.span().start, sentence.to_owned()));
         }
     };
@@ -355,7 +359,9 @@ mod tests {
         };
         assert_eq!(with("").unwrap(), "free@1 free@4");
         assert_eq!(with("\"spread\", \"packed\"").unwrap(), "spread@1 spread@4 packed@1 packed@4");
-        assert!(with("\"full\"").unwrap_err().starts_with("it.toml: line 4: expected placements that"));
+        assert!(
+            with("\"full\"").unwrap_err().starts_with("it.toml: line 4: expected placements that")
+        );
     }
 
     #[test]

@@ -24,7 +24,9 @@ pub enum FleetError {
     #[error("{0}")]
     Plan(String),
     /// It could cost more than the budget allows.
-    #[error("expected at most {allowed} node hours (`node-hours`), found a campaign that may take {most:.2}")]
+    #[error(
+        "expected at most {allowed} node hours (`node-hours`), found a campaign that may take {most:.2}"
+    )]
     Budget {
         /// The budget.
         allowed: f64,
@@ -48,7 +50,11 @@ pub enum FleetError {
         reason: String,
     },
     /// The directory has another campaign.
-    #[error("expected an empty directory or this campaign's, found \"{}\" in {}", excerpt(name), shown(path))]
+    #[error(
+        "expected an empty directory or this campaign's, found \"{}\" in {}",
+        excerpt(name),
+        shown(path)
+    )]
     OtherCampaign {
         /// The directory.
         path: PathBuf,
@@ -107,7 +113,9 @@ impl Actionable for FleetError {
             | Self::Form { .. }
             | Self::OtherCampaign { .. } => Exit::Usage,
             Self::NoCommand { .. } => Exit::NotPossible,
-            Self::File { .. } | Self::Slurm { .. } | Self::Pilot { .. } | Self::Task(_) => Exit::Failed,
+            Self::File { .. } | Self::Slurm { .. } | Self::Pilot { .. } | Self::Task(_) => {
+                Exit::Failed
+            }
             Self::Store(error) => error.exit(),
             Self::Machine(error) => error.exit(),
         }
@@ -119,21 +127,27 @@ impl Actionable for FleetError {
                 "docs/fleet.md has an example of a campaign file.".to_owned()
             }
             Self::Budget { .. } => {
-                "Raise `node-hours`, or take fewer repeats, nodes or programs, or a shorter `time`.".to_owned()
+                "Raise `node-hours`, or take fewer repeats, nodes or programs, or a shorter `time`."
+                    .to_owned()
             }
             Self::File { .. } => {
                 "See whether the directory exists, may be written, and has space left.".to_owned()
             }
             Self::Form { .. } => "Name the directory of a campaign that was submitted.".to_owned(),
-            Self::OtherCampaign { .. } => "Give each campaign a directory of its own: --directory DIR.".to_owned(),
+            Self::OtherCampaign { .. } => {
+                "Give each campaign a directory of its own: --directory DIR.".to_owned()
+            }
             Self::NoCommand { .. } => {
-                "Run it where Slurm's commands are, or on this machine with --engine local.".to_owned()
+                "Run it where Slurm's commands are, or on this machine with --engine local."
+                    .to_owned()
             }
             Self::Slurm { .. } => {
-                "Try again when Slurm answers (`scontrol ping`); nothing is submitted twice.".to_owned()
+                "Try again when Slurm answers (`scontrol ping`); nothing is submitted twice."
+                    .to_owned()
             }
             Self::Pilot { .. } => {
-                "Run the command by hand, or set `time-limit` in [budget] and leave out --pilot.".to_owned()
+                "Run the command by hand, or set `time-limit` in [budget] and leave out --pilot."
+                    .to_owned()
             }
             Self::Task(_) => "See plan.json in the campaign's directory.".to_owned(),
             Self::Store(error) => error.next_step(),

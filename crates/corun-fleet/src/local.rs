@@ -21,7 +21,9 @@ pub fn run(
 ) -> Result<(), FleetError> {
     let found = results::read(plan, directory)?;
     for task in submission::left(plan, directory, &found, &[]) {
-        if let Ran::Ended(result) = attempt::run(plan, directory, task, Runner::local(), is_stopped)? {
+        if let Ran::Ended(result) =
+            attempt::run(plan, directory, task, Runner::local(), is_stopped)?
+        {
             ended(&result);
         }
         if is_stopped.load(Ordering::SeqCst) {

@@ -151,8 +151,11 @@ impl Plan {
     /// If it has too many tasks, an arm in which nothing can be placed, or could take more than its budget.
     pub fn of(campaign: &Campaign, facts: Facts) -> Result<Self, FleetError> {
         let Campaign { budget, .. } = campaign;
-        let targets: Vec<Option<&String>> =
-            if facts.nodes.is_empty() { vec![None] } else { facts.nodes.iter().map(Some).collect() };
+        let targets: Vec<Option<&String>> = if facts.nodes.is_empty() {
+            vec![None]
+        } else {
+            facts.nodes.iter().map(Some).collect()
+        };
         let count = [targets.len(), campaign.smt.len(), campaign.programs.len()]
             .iter()
             .fold(u64::from(campaign.repeats), |product, it| product.saturating_mul(*it as u64));
@@ -278,7 +281,11 @@ impl Plan {
 }
 
 /// What corun is to do on the node.
-fn arguments(campaign: &Campaign, program: &Program, smt: SmtArm) -> Result<Vec<String>, FleetError> {
+fn arguments(
+    campaign: &Campaign,
+    program: &Program,
+    smt: SmtArm,
+) -> Result<Vec<String>, FleetError> {
     let Campaign { placements, budget, .. } = campaign;
     let mut words: Vec<String> = ["measure", "--json", "-", "--quiet", "--no-store", "--max-time"]
         .map(str::to_owned)
@@ -331,9 +338,8 @@ fn arrays(
 /// A quarter more than a task may measure, since the last block may take longer than the ones before it; two
 /// more runs for what is not counted; a minute to start. In whole minutes, as Slurm counts.
 fn time_limit(budget: &Budget, pilot: Option<Duration>) -> Duration {
-    let seconds = 1.25 * budget.time.as_secs_f64()
-        + 2.0 * pilot.unwrap_or_default().as_secs_f64()
-        + 60.0;
+    let seconds =
+        1.25 * budget.time.as_secs_f64() + 2.0 * pilot.unwrap_or_default().as_secs_f64() + 60.0;
     Duration::from_secs(60 * (seconds / 60.0).ceil() as u64)
 }
 
@@ -353,7 +359,8 @@ mod tests {
         Plan::of(&campaign(rest), Facts { nodes, ..Facts::default() })
     }
 
-    const TWO: &str = "[[program]]\nworkload = \"fib\"\n[[program]]\ncommand = [\"./a b\", \"\\n\"]\n";
+    const TWO: &str =
+        "[[program]]\nworkload = \"fib\"\n[[program]]\ncommand = [\"./a b\", \"\\n\"]\n";
 
     #[test]
     fn every_program_is_repeated_in_every_arm_on_every_node() {
@@ -387,7 +394,9 @@ mod tests {
 
     #[test]
     fn the_budget_bounds_what_all_tasks_can_take() {
-        let rest = |hours: f64| format!("repeats = 6\n{TWO}[budget]\ntime = \"8m\"\nnode-hours = {hours:?}\n");
+        let rest = |hours: f64| {
+            format!("repeats = 6\n{TWO}[budget]\ntime = \"8m\"\nnode-hours = {hours:?}\n")
+        };
         // 12 tasks of 11 minutes.
         let plan = planned(&rest(2.2), &[]).unwrap();
         assert_eq!((plan.time_limit_s, plan.most_node_hours()), (660, 2.2));
@@ -397,7 +406,10 @@ mod tests {
     #[test]
     fn too_many_tasks_are_refused_before_they_are_made() {
         let nodes = vec!["n"; 10_000];
-        assert!(matches!(planned(&format!("repeats = 10000\n{TWO}"), &nodes), Err(FleetError::Plan(_))));
+        assert!(matches!(
+            planned(&format!("repeats = 10000\n{TWO}"), &nodes),
+            Err(FleetError::Plan(_))
+        ));
     }
 
     proptest! {

@@ -95,7 +95,8 @@ pub fn counted<'a>(directory: &Directory, found: &'a Found) -> BTreeMap<u32, &'a
     }
     let counts = |(task, results): (u32, Vec<&'a TaskResult>)| {
         let chosen = chosen(directory, task);
-        let is_chosen = |it: &&TaskResult| chosen.as_ref() == Some(&attempt_file(task, &it.attempt.attempt));
+        let is_chosen =
+            |it: &&TaskResult| chosen.as_ref() == Some(&attempt_file(task, &it.attempt.attempt));
         let first = results.iter().copied().min_by_key(|it| (&it.ended, &it.attempt.attempt))?;
         Some((task, results.into_iter().find(is_chosen).unwrap_or(first)))
     };
@@ -115,7 +116,9 @@ pub(crate) fn choose(directory: &Directory, result: &TaskResult) -> Result<(), F
         Err(error)
             if !matches!(
                 error.kind(),
-                ErrorKind::AlreadyExists | ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+                ErrorKind::AlreadyExists
+                    | ErrorKind::PermissionDenied
+                    | ErrorKind::ReadOnlyFilesystem
             ) =>
         {
             Err(FleetError::file(&link)(error))
@@ -128,4 +131,96 @@ pub(crate) fn choose(directory: &Directory, result: &TaskResult) -> Result<(), F
 fn chosen(directory: &Directory, task: u32) -> Option<String> {
     let target = std::fs::read_link(directory.chosen().join(task_name(task))).ok()?;
     Some(target.file_name()?.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DONE: &str = r#"{"format": "corun-fleet-result", "version": 1, "attempt": {"campaign": "1a2b", "task": TASK,
+        "attempt": "NAME", "node": "n1", "job": null, "started": "", "online_cpus": "0", "allowed_cpus": "0",
+        "cpus_differ": null}, "ended": "ENDED", "failure": null, "document": {"elapsed_s": 0.1}}"#;
+
+    struct Made(tempfile::TempDir);
+
+    impl Made {
+        fn new() -> Self {
+            let made = Self(tempfile::tempdir().unwrap());
+            for folder in [made.directory().results(), made.directory().chosen()] {
+                std::fs::create_dir(folder).unwrap();
+            }
+            made
+        }
+
+        fn directory(&self) -> Directory {
+            Directory::new(self.0.path().to_owned())
+        }
+
+        fn write(&self, file: &str, text: &str) {
+            std::fs::write(self.directory().results().join(file), text).unwrap();
+        }
+
+        fn done(&self, task: u32, name: &str, ended: &str) {
+            let text = DONE.replace("TASK", &task.to_string()).replace("NAME", name);
+            self.write(&attempt_file(task, name), &text.replace("ENDED", ended));
+        }
+
+        fn found(&self) -> Found {
+            let text = "format = \"corun-campaign\"\nversion = 1\nname = \"it\"\nrepeats = 3\n\
+                        [[program]]\nworkload = \"fib\"\n";
+            let campaign = crate::Campaign::from_toml("it.toml", text).unwrap();
+            let plan = Plan::of(&campaign, crate::Facts::default()).unwrap();
+            read(&Plan { campaign: "1a2b".to_owned(), ..plan }, &self.directory()).unwrap()
+        }
+
+        /// The attempt that counts for task 1.
+        fn counted(&self) -> String {
+            let found = self.found();
+            counted(&self.directory(), &found)[&1].attempt.attempt.clone()
+        }
+    }
+
+    #[test]
+    fn the_first_answer_counts_until_one_is_chosen_and_then_for_ever() {
+        let made = Made::new();
+        made.done(1, "8-1", "2026-01-02");
+        assert_eq!(made.counted(), "8-1");
+        made.done(1, "8-2", "2026-01-01");
+        assert_eq!(made.counted(), "8-2");
+        let found = made.found();
+        choose(&made.directory(), counted(&made.directory(), &found)[&1]).unwrap();
+        made.done(1, "8-0", "2025-12-31");
+        assert_eq!(made.counted(), "8-2");
+        // Another process that would choose otherwise finds the choice made.
+        let found = made.found();
+        let other = found.results.iter().find(|it| it.attempt.attempt == "8-0").unwrap();
+        choose(&made.directory(), other).unwrap();
+        assert_eq!(made.counted(), "8-2");
+        // A choice that is damaged since is none.
+        made.write("00001.8-2.json", "{");
+        assert_eq!(made.counted(), "8-0");
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_is_foreign_is_named_and_does_not_count() {
+        let made = Made::new();
+        made.done(0, "8-0", "");
+        made.write(".corun-half", "{");
+        let whole = DONE.replace("TASK", "0").replace("NAME", "8-0");
+        for (file, text) in [
+            ("00001.8-0.json", whole.as_str()),
+            ("00000.8-1.json", &whole.replace("8-0", "8-1").replace("1a2b", "ffff")),
+            ("00000.8-2.json", &whole[..whole.len() - 9]),
+            ("00000.8-3.json", ""),
+            (
+                "00000.8-4.json",
+                &whole.replace("8-0", "8-4").replace("\"version\": 1", "\"version\": 99"),
+            ),
+            ("00009.8-0.json", &whole.replace("\"task\": 0", "\"task\": 9")),
+        ] {
+            made.write(file, text);
+        }
+        let found = made.found();
+        assert_eq!((found.results.len(), found.damaged.len()), (1, 6), "{:?}", found.damaged);
+    }
 }

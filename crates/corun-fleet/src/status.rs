@@ -40,7 +40,13 @@ pub fn status(
             row.reasons.push(reason.clone());
         }
         if fate != FleetFate::Done {
-            open.push(FleetTask { task: number, node, program: planned.program.clone(), fate, reason });
+            open.push(FleetTask {
+                task: number,
+                node,
+                program: planned.program.clone(),
+                fate,
+                reason,
+            });
         }
     }
     FleetStatus {
@@ -74,7 +80,8 @@ struct Fated {
 
 impl<'a> Facts<'a> {
     fn of(directory: &Directory, found: &'a Found, queue: Option<&'a Queue>) -> Self {
-        let (mut failed, mut begun, mut queued) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut failed, mut begun, mut queued) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for result in found.results.iter().filter(|it| !it.is_done()) {
             keep_last(&mut failed, result.attempt.task, result, |it| &it.ended);
         }
@@ -97,7 +104,11 @@ impl<'a> Facts<'a> {
     fn fate(&self, task: u32) -> Fated {
         let queued = self.queued.get(&task);
         if let Some(done) = self.done.get(&task) {
-            return Fated { fate: FleetFate::Done, node: Some(done.attempt.node.clone()), reason: None };
+            return Fated {
+                fate: FleetFate::Done,
+                node: Some(done.attempt.node.clone()),
+                reason: None,
+            };
         }
         if let Some(queued) = queued.filter(|it| it.is_active()) {
             let fate = if queued.is_waiting() { FleetFate::Waiting } else { FleetFate::Running };
@@ -120,7 +131,8 @@ impl<'a> Facts<'a> {
             (None, Some(slurm)) => format!("never began; {slurm}"),
             (None, None) => "never began, and no job of it is known".to_owned(),
         };
-        let node = begun.map(|it| it.node.clone()).or_else(|| queued.and_then(|it| it.node.clone()));
+        let node =
+            begun.map(|it| it.node.clone()).or_else(|| queued.and_then(|it| it.node.clone()));
         Fated { fate: FleetFate::Missing, node, reason: Some(reason) }
     }
 }
@@ -150,8 +162,114 @@ fn remarks(found: &Found, queue: Option<&Queue>, facts: &Facts<'_>) -> Vec<Strin
     let differing: BTreeSet<String> = facts
         .done
         .values()
-        .filter_map(|it| Some(format!("{}: {}.", it.attempt.node, it.attempt.cpus_differ.as_ref()?)))
+        .filter_map(|it| {
+            Some(format!("{}: {}.", it.attempt.node, it.attempt.cpus_differ.as_ref()?))
+        })
         .collect();
     remarks.extend(differing);
     remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::campaign::Campaign;
+    use crate::plan::Facts;
+
+    /// Six tasks that any node may run.
+    fn plan() -> Plan {
+        let text = "format = \"corun-campaign\"\nversion = 1\nname = \"it\"\nrepeats = 6\n\
+                    [[program]]\nworkload = \"fib\"\n";
+        Plan::of(&Campaign::from_toml("it.toml", text).unwrap(), Facts::default()).unwrap()
+    }
+
+    fn attempt(task: u32, name: &str, node: &str, minute: u32) -> Attempt {
+        Attempt {
+            campaign: String::new(),
+            task,
+            attempt: name.to_owned(),
+            node: node.to_owned(),
+            job: Some("7".to_owned()),
+            started: format!("2026-01-01T00:{minute:02}:00.000Z"),
+            online_cpus: "0-1".to_owned(),
+            allowed_cpus: "0-1".to_owned(),
+            cpus_differ: None,
+        }
+    }
+
+    fn result(attempt: Attempt, failure: Option<&str>) -> TaskResult {
+        TaskResult {
+            format: TaskResult::FORMAT.to_owned(),
+            version: TaskResult::VERSION,
+            ended: attempt.started.replace(":00.", ":30."),
+            attempt,
+            failure: failure.map(str::to_owned),
+            document: failure.is_none().then(|| RawValue::from_string("{}".to_owned()).unwrap()),
+        }
+    }
+
+    fn queued(task: u32, job: u64, state: &str, node: Option<&str>) -> QueuedTask {
+        QueuedTask {
+            task,
+            job,
+            state: state.to_owned(),
+            reason: None,
+            node: node.map(str::to_owned),
+            exit: None,
+        }
+    }
+
+    fn said(found: &Found, queue: Option<&Queue>) -> Vec<String> {
+        let directory = Directory::new("/nowhere".into());
+        let status = status(&plan(), &directory, found, queue);
+        assert_eq!(status.tasks.total(), 6);
+        let of_nodes: u32 = status.nodes.iter().map(|it| it.tasks.total()).sum();
+        assert_eq!(of_nodes, 6);
+        let task = |it: &FleetTask| {
+            let node = it.node.as_deref().unwrap_or("-");
+            format!("{} {:?} on {node}: {}", it.task, it.fate, it.reason.as_deref().unwrap_or("-"))
+        };
+        status.open.iter().map(task).chain(status.remarks).collect()
+    }
+
+    #[test]
+    fn a_task_has_the_fate_that_its_files_and_the_queue_mean() {
+        let found = Found {
+            attempts: vec![
+                attempt(0, "7-0", "n1", 1),
+                attempt(0, "7-1", "n2", 3),
+                attempt(2, "9-0", "n3", 1),
+                attempt(3, "9-0", "n4", 1),
+                attempt(3, "9-1", "n1", 5),
+            ],
+            results: vec![
+                // An answer counts whatever failed before and whatever runs now.
+                result(attempt(0, "7-0", "n1", 1), Some("interrupted")),
+                result(attempt(0, "7-1", "n2", 3), None),
+                result(attempt(1, "8-0", "n1", 1), Some("no such program")),
+                // A later attempt began and left nothing.
+                result(attempt(3, "9-0", "n4", 1), Some("interrupted")),
+            ],
+            damaged: vec![("00005.7-0.json".to_owned(), "EOF".to_owned())],
+        };
+        let queue = Queue::Tasks(vec![
+            queued(0, 12, "RUNNING", Some("n4")),
+            queued(2, 9, "NODE_FAIL", Some("n3")),
+            queued(3, 9, "CANCELLED", Some("n1")),
+            queued(4, 9, "FAILED", Some("n1")),
+            queued(4, 10, "PENDING", None),
+        ]);
+        insta::assert_snapshot!(said(&found, Some(&queue)).join("\n"));
+    }
+
+    #[test]
+    fn without_an_answer_from_slurm_files_decide_and_that_is_said() {
+        let found = Found { attempts: vec![attempt(2, "9-0", "n3", 1)], ..Found::default() };
+        let queue = Queue::Unknown("timed out".to_owned());
+        let said = said(&found, Some(&queue));
+        assert_eq!(said[2], "2 Missing on n3: began on n3 and left no result");
+        assert!(said[6].starts_with("Slurm does not answer (timed out)"), "{said:?}");
+    }
 }

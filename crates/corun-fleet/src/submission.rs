@@ -33,8 +33,7 @@ pub fn prepare(plan: Plan, directory: &Directory, corun: &Path) -> Result<Plan, 
             "expected directories whose names are UTF-8, found other bytes".to_owned(),
         ));
     }
-    let folders =
-        [directory.logs(), directory.attempts(), directory.results(), directory.chosen()];
+    let folders = [directory.logs(), directory.attempts(), directory.results(), directory.chosen()];
     for folder in folders {
         std::fs::create_dir_all(&folder).map_err(FleetError::file(&folder))?;
     }
@@ -70,9 +69,15 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), FleetError> {
 }
 
 /// The tasks that have no answer and neither wait nor run, in their order.
-pub fn left(plan: &Plan, directory: &Directory, found: &Found, queue: &[slurm::QueuedTask]) -> Vec<u32> {
+pub fn left(
+    plan: &Plan,
+    directory: &Directory,
+    found: &Found,
+    queue: &[slurm::QueuedTask],
+) -> Vec<u32> {
     let done = results::counted(directory, found);
-    let active: BTreeSet<u32> = queue.iter().filter(|it| it.is_active()).map(|it| it.task).collect();
+    let active: BTreeSet<u32> =
+        queue.iter().filter(|it| it.is_active()).map(|it| it.task).collect();
     plan.numbers().filter(|task| !done.contains_key(task) && !active.contains(task)).collect()
 }
 

@@ -24,7 +24,8 @@ pub(crate) fn advice(report: &FleetReport) -> Vec<Advice> {
     if report.campaign.is_some() && !named.is_empty() {
         let count = named.len();
         let nodes = named.join(",");
-        advice.push(line("doctor", format!("srun --nodes={count} --nodelist={nodes} corun doctor")));
+        advice
+            .push(line("doctor", format!("srun --nodes={count} --nodelist={nodes} corun doctor")));
     }
     advice
 }

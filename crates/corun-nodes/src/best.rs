@@ -38,8 +38,7 @@ type Logs<'a> = BTreeMap<&'a str, BTreeMap<u32, f64>>;
 
 /// The arm with the most work in a second; `None` where there are fewer than two.
 pub(crate) fn best(runs: &[&NodeRun], request: &ReportRequest) -> Option<BestOverNodes> {
-    let candidates: BTreeSet<Candidate<'_>> =
-        runs.iter().flat_map(|run| candidates(run)).collect();
+    let candidates: BTreeSet<Candidate<'_>> = runs.iter().flat_map(|run| candidates(run)).collect();
     let candidates: Vec<Candidate<'_>> = candidates.into_iter().collect();
     if candidates.len() < 2 {
         return None;

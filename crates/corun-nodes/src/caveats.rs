@@ -28,7 +28,10 @@ pub(crate) fn caveats(
         let nodes = in_words(&nodes(partial));
         caveats.push(Caveat::new(
             "partial-runs",
-            format!("Runs that were cut short do not count ({} of them, on {nodes}).", partial.len()),
+            format!(
+                "Runs that were cut short do not count ({} of them, on {nodes}).",
+                partial.len()
+            ),
         ));
     }
     let versions: BTreeSet<&str> = whole.iter().map(|it| it.run.corun_version.as_str()).collect();
@@ -97,7 +100,9 @@ fn of_runs(runs: &[&NodeRun]) -> Vec<Caveat> {
     let described = |(kind, (sentence, nodes)): (&str, (&str, BTreeSet<&str>))| {
         let sentence = match nodes.len() == all {
             true => format!("On all nodes, such as {}: {sentence}", first(&nodes)),
-            false => format!("On {} of {all} nodes, such as {}: {sentence}", nodes.len(), first(&nodes)),
+            false => {
+                format!("On {} of {all} nodes, such as {}: {sentence}", nodes.len(), first(&nodes))
+            }
         };
         Caveat::new(kind, sentence)
     };

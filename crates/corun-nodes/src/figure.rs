@@ -119,7 +119,8 @@ fn further(log: f64, interval: Interval, nodes: u32) -> corun_record::Estimate {
 
 /// A node's own value, with the interval of its own measurement.
 pub(crate) fn of_node(value: &RunValue, level: f64) -> corun_record::Estimate {
-    let reach = student_t(level, value.blocks).map_or(f64::INFINITY, |it| it * value.standard_error);
+    let reach =
+        student_t(level, value.blocks).map_or(f64::INFINITY, |it| it * value.standard_error);
     corun_record::Estimate {
         value: value.log.exp(),
         low: (value.log - reach).exp(),

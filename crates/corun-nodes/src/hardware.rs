@@ -129,7 +129,9 @@ fn differences(
         let why = match control {
             Some("off") => "SMT is switched off by the kernel (smt/control: off)".to_owned(),
             Some(control) => {
-                format!("SMT is off in the firmware, or siblings are hidden (smt/control: {control})")
+                format!(
+                    "SMT is off in the firmware, or siblings are hidden (smt/control: {control})"
+                )
             }
             None => "SMT is off in the firmware, or siblings are hidden".to_owned(),
         };
@@ -167,14 +169,16 @@ mod tests {
 
     #[test]
     fn sizes_are_whole_numbers() {
-        assert_eq!([48 << 10, 1280 << 10, 2 << 20, 100].map(size), [
-            "48 KiB", "1280 KiB", "2 MiB", "100 bytes"
-        ]);
+        assert_eq!(
+            [48 << 10, 1280 << 10, 2 << 20, 100].map(size),
+            ["48 KiB", "1280 KiB", "2 MiB", "100 bytes"]
+        );
     }
 
     #[test]
     fn a_type_has_a_readable_name() {
-        let caches = [("L1d", vec![48 << 10]), ("L2", vec![2 << 20, 4 << 20]), ("L3", vec![36 << 20])];
+        let caches =
+            [("L1d", vec![48 << 10]), ("L2", vec![2 << 20, 4 << 20]), ("L3", vec![36 << 20])];
         let machine = MachineSummary {
             cpu_model: Some("Made up 9000".to_owned()),
             cores: 16,

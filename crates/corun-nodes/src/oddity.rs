@@ -40,7 +40,8 @@ pub(crate) fn odd_nodes(
         if causes.is_empty() && !settings.contains_key(node) {
             let last = found.last_mut().map(|it| &mut it.sentence);
             if let Some(sentence) = last {
-                sentence.push_str("; neither its settings nor its clock nor other work explains it");
+                sentence
+                    .push_str("; neither its settings nor its clock nor other work explains it");
             }
         }
         found.extend(causes);
@@ -48,10 +49,8 @@ pub(crate) fn odd_nodes(
     for (node, found) in settings {
         findings.entry(node).or_default().extend(found);
     }
-    let odd = |(node, findings): (&str, Vec<NodeFinding>)| OddNode {
-        node: node.to_owned(),
-        findings,
-    };
+    let odd =
+        |(node, findings): (&str, Vec<NodeFinding>)| OddNode { node: node.to_owned(), findings };
     findings.into_iter().map(odd).collect()
 }
 
@@ -117,9 +116,7 @@ fn settings<'a>(runs: &[&'a NodeRun]) -> BTreeMap<&'a str, Vec<NodeFinding>> {
                 continue;
             }
             let kind = match name.as_str() {
-                "SMT" | "online CPUs" | "allowed CPUs" => {
-                    NodeFindingKind::SiblingsHidden
-                }
+                "SMT" | "online CPUs" | "allowed CPUs" => NodeFindingKind::SiblingsHidden,
                 _ => NodeFindingKind::Setting,
             };
             let sentence = format!("{name}: {value}, while {count} of {all} nodes have {usual}");
@@ -164,9 +161,10 @@ impl<'a> Conditions<'a> {
     fn of_node(&self, node: &str, practical: f64) -> Vec<NodeFinding> {
         let mut findings = Vec::new();
         // The arm in which the clock is the furthest below that of the others.
-        let ratios = self.clocks.values().filter_map(|nodes| {
-            Some(nodes.get(node)? / median_of_others(nodes, node)?)
-        });
+        let ratios = self
+            .clocks
+            .values()
+            .filter_map(|nodes| Some(nodes.get(node)? / median_of_others(nodes, node)?));
         if let Some(ratio) = ratios.min_by(f64::total_cmp)
             && ratio < 1.0 - practical
         {
@@ -176,7 +174,8 @@ impl<'a> Conditions<'a> {
             );
             findings.push(NodeFinding { kind: NodeFindingKind::Throttled, sentence });
         }
-        if let (Some(own), Some(others)) = (self.loads.get(node), median_of_others(&self.loads, node))
+        if let (Some(own), Some(others)) =
+            (self.loads.get(node), median_of_others(&self.loads, node))
             && *own > NOTABLE_LOAD
             && *own > TIMES_THE_USUAL * others
         {

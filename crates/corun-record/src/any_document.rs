@@ -7,9 +7,9 @@ use serde::de::Error;
 
 use crate::json::Head;
 use crate::{
-    Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction, PredictionSweep, PredictionTable,
-    ReadError, Record, Run, RunComparison, Schedule, Simulation, StudyResult, ThreadSweep, Tree,
-    Trend,
+    Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction,
+    PredictionSweep, PredictionTable, ReadError, Record, Run, RunComparison, Schedule, Simulation,
+    StudyResult, ThreadSweep, Tree, Trend,
 };
 
 macro_rules! documents {

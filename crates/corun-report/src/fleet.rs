@@ -1,12 +1,14 @@
 //! A campaign on many nodes: its plan, and what became of each node's tasks.
 
-use corun_record::{FleetCounts, FleetJob, FleetNode, FleetPlan, FleetStatus, on_lines};
+use corun_record::{
+    FleetCounts, FleetJob, FleetNode, FleetPlan, FleetStatus, on_lines, on_one_line,
+};
 
 use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
 
-/// The most job arrays and reasons that are shown; all are in the JSON.
+/// The most job arrays that are shown; all are in the JSON.
 const MOST: usize = 20;
 
 /// What it costs, the job arrays, and the batch script as it is submitted.
@@ -19,12 +21,15 @@ pub fn fleet_plan_to_terminal(plan: &FleetPlan, columns: u16) -> String {
         plan.most_node_hours,
         plan.time_limit_s.div_ceil(60),
     );
-    let mut text = wrap(&answer, "", columns) + "\n";
-    let rows = plan.jobs.iter().take(MOST).map(job).collect();
-    let header = ["node", "smt", "tasks", "submitted by"].map(str::to_owned).to_vec();
-    text += &format!("{}\n", grid(&Table { header, rows }, columns));
+    let mut text = wrap(&answer, "", columns);
+    for job in plan.jobs.iter().take(MOST) {
+        let node = job.node.as_deref().unwrap_or("any node");
+        let tasks = plural(job.tasks as usize, "task");
+        text += &format!("\n{node}, smt {}, {tasks}:\n  {}\n", job.smt, line(job));
+    }
     if plan.jobs.len() > MOST {
-        text += &wrap(&format!("{} more; --json has all.", plan.jobs.len() - MOST), "", columns);
+        let more = plural(plan.jobs.len() - MOST, "more job array");
+        text += &format!("\n{}", wrap(&format!("{more}; --json has all."), "", columns));
     }
     text += "\nBatch script\n";
     for line in on_lines(&plan.script).lines() {
@@ -34,13 +39,9 @@ pub fn fleet_plan_to_terminal(plan: &FleetPlan, columns: u16) -> String {
     text
 }
 
-fn job(job: &FleetJob) -> Vec<String> {
-    vec![
-        job.node.clone().unwrap_or_else(|| "any".to_owned()),
-        job.smt.clone(),
-        job.tasks.to_string(),
-        shell_words::join(&job.command),
-    ]
+/// The command to copy, on one line whatever is in it.
+fn line(job: &FleetJob) -> String {
+    on_one_line(&shell_words::join(&job.command))
 }
 
 /// How far a campaign is, what became of each node's tasks, and what to do.
@@ -62,7 +63,10 @@ pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
     }
     let mut steps = Vec::new();
     if status.tasks.failed + status.tasks.missing > 0 {
-        steps.push("`corun fleet submit` with the campaign's file runs what failed or is missing again.".to_owned());
+        steps.push(
+            "`corun fleet submit` with the campaign's file runs what failed or is missing again."
+                .to_owned(),
+        );
     }
     if status.collected.is_none() && status.tasks.done > 0 {
         steps.push("`corun fleet collect` with this directory keeps what is done.".to_owned());
@@ -74,7 +78,8 @@ pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
 
 fn answer(status: &FleetStatus) -> String {
     let FleetCounts { done, failed, running, waiting, missing } = status.tasks;
-    let others = [(failed, "failed"), (running, "running"), (waiting, "waiting"), (missing, "missing")];
+    let others =
+        [(failed, "failed"), (running, "running"), (waiting, "waiting"), (missing, "missing")];
     let others: Vec<String> = others
         .into_iter()
         .filter(|(count, _)| *count > 0)
@@ -125,7 +130,11 @@ mod tests {
             nodes: vec![
                 node("n1", counts(4, 0, 0, 0, 0), &[]),
                 node("n2", counts(1, 1, 0, 0, 0), &["corun ended with status 1: no such program"]),
-                node("n3", counts(0, 0, 0, 1, 1), &["began on n3 and left no result; Slurm says NODE_FAIL"]),
+                node(
+                    "n3",
+                    counts(0, 0, 0, 1, 1),
+                    &["began on n3 and left no result; Slurm says NODE_FAIL"],
+                ),
             ],
             open: Vec::new(),
             collected: Some(FleetCollection {

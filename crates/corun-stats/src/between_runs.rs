@@ -44,7 +44,8 @@ impl RunValue {
     /// The same as an estimate, with its interval at `level`; `None` if it is not finite, or unless 0 < `level` < 1.
     pub fn estimate(&self, level: f64) -> Option<Estimate> {
         let is_finite = self.log.is_finite() && self.standard_error.is_finite();
-        is_finite.then(|| Estimate::of(self.log, self.standard_error, self.blocks, self.blocks))?
+        is_finite
+            .then(|| Estimate::of(self.log, self.standard_error, self.blocks, self.blocks))?
             .at_level(level)
     }
 

@@ -83,9 +83,12 @@ impl Fit {
         let scale = (squares / freedom).max(1.0);
         let standard_error = if weight.is_finite() { (scale / weight).sqrt() } else { 0.0 };
         let all = [mean, standard_error, between_variance, within_variance];
-        all.iter()
-            .all(|it| it.is_finite())
-            .then_some(Self { mean, standard_error, between_variance, within_variance })
+        all.iter().all(|it| it.is_finite()).then_some(Self {
+            mean,
+            standard_error,
+            between_variance,
+            within_variance,
+        })
     }
 }
 

@@ -93,8 +93,10 @@ fn covered(cluster: Cluster, campaigns: u64) -> Covered {
     let mut covered = Covered::default();
     for campaign in 0..campaigns {
         // One node more, whose level the others are to predict.
-        let one_more = Cluster { nodes: cluster.nodes + 1, between_runs: 0.0, within: 0.0, ..cluster };
-        let further = one_more.campaign(campaign + (1 << 40), Level::Ordinary)[cluster.nodes][0].log;
+        let one_more =
+            Cluster { nodes: cluster.nodes + 1, between_runs: 0.0, within: 0.0, ..cluster };
+        let further =
+            one_more.campaign(campaign + (1 << 40), Level::Ordinary)[cluster.nodes][0].log;
         let values = repeats(&cluster.campaign(campaign, Level::Ordinary)).values;
         let found = random_effects(&values, 0.95).expect("finite values");
         let part = 1.0 / campaigns as f64;
@@ -183,7 +185,9 @@ fn far_nodes_are_found() {
             };
             let condition = format!("{nodes} nodes, errors {within}, {deviations} deviations");
             let moved = found(Level::Moved(-by));
-            wrong.extend(check(&format!("{condition} below its own level"), moved, least..=1.0).err());
+            wrong.extend(
+                check(&format!("{condition} below its own level"), moved, least..=1.0).err(),
+            );
             let at = found(Level::At(-by));
             let least = if deviations >= 5.0 { 0.95 } else { 0.0 };
             wrong.extend(check(&format!("{condition} below the mean"), at, least..=1.0).err());

@@ -44,7 +44,11 @@ mod tests {
         assert_eq!(from_text("[0,4,6-7]"), [0, 4, 6, 7]);
         assert_eq!(from_text("0-6:3"), [0, 3, 6]);
         assert_eq!(from_text("2,5,..."), [2, 5]);
-        assert!(from_text("").is_empty() && from_text("7-3").is_empty() && from_text("1-9:0").is_empty());
+        assert!(
+            from_text("").is_empty()
+                && from_text("7-3").is_empty()
+                && from_text("1-9:0").is_empty()
+        );
     }
 
     proptest! {

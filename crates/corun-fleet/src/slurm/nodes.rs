@@ -21,7 +21,10 @@ impl Node {
     fn is_usable(&self) -> bool {
         let state = self.state.to_ascii_lowercase();
         let word = state.trim_end_matches(|it: char| !it.is_ascii_alphabetic());
-        let unusable = ["down", "drained", "draining", "fail", "failing", "future", "unknown", "inval", "perfctrs"];
+        let unusable = [
+            "down", "drained", "draining", "fail", "failing", "future", "unknown", "inval",
+            "perfctrs",
+        ];
         !state.contains('*') && !unusable.contains(&word)
     }
 }
@@ -31,7 +34,8 @@ impl Node {
 /// # Errors
 /// If `sinfo` fails.
 pub fn nodes(commands: &impl Commands, partition: Option<&str>) -> Result<Vec<Node>, FleetError> {
-    let mut arguments = vec!["--noheader".into(), "--Node".into(), "--format=%P|%N|%X:%Y:%Z %m %f|%T".into()];
+    let mut arguments =
+        vec!["--noheader".into(), "--Node".into(), "--format=%P|%N|%X:%Y:%Z %m %f|%T".into()];
     if let Some(partition) = partition {
         arguments.push(format!("--partition={partition}").into());
     }
@@ -40,7 +44,8 @@ pub fn nodes(commands: &impl Commands, partition: Option<&str>) -> Result<Vec<No
         let mut fields = line.split('|');
         // The default partition has an asterisk.
         let is_wanted = fields.next()?.ends_with('*') || partition.is_some();
-        let [name, hardware, state] = [fields.next()?, fields.next()?, fields.next()?].map(str::to_owned);
+        let [name, hardware, state] =
+            [fields.next()?, fields.next()?, fields.next()?].map(str::to_owned);
         is_wanted.then_some(Node { name, hardware, state })
     };
     Ok(output.lines().filter_map(node).collect())

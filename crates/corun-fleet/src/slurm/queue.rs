@@ -50,13 +50,23 @@ impl QueuedTask {
 
     /// Whether it runs.
     pub fn is_running(&self) -> bool {
-        ["RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"]
-            .contains(&self.state.as_str())
+        [
+            "RUNNING",
+            "COMPLETING",
+            "CONFIGURING",
+            "SUSPENDED",
+            "STOPPED",
+            "SIGNALING",
+            "STAGE_OUT",
+            "RESIZING",
+        ]
+        .contains(&self.state.as_str())
     }
 
     /// What Slurm says, in a sentence's part.
     pub fn in_words(&self) -> String {
-        let details: Vec<&str> = [&self.reason, &self.exit].into_iter().flatten().map(String::as_str).collect();
+        let details: Vec<&str> =
+            [&self.reason, &self.exit].into_iter().flatten().map(String::as_str).collect();
         match details[..] {
             [] => self.state.clone(),
             _ => format!("{} ({})", self.state, details.join(", ")),
@@ -105,7 +115,8 @@ fn tasks(job: &Value, campaign: &str) -> Vec<QueuedTask> {
         Value::Array(states) => states.last().and_then(Value::as_str).unwrap_or_default(),
         state => state.as_str().unwrap_or_default(),
     };
-    let job_id = number(&job["array_job_id"]).filter(|it| *it > 0).or_else(|| number(&job["job_id"]));
+    let job_id =
+        number(&job["array_job_id"]).filter(|it| *it > 0).or_else(|| number(&job["job_id"]));
     let task = |index: u32| {
         Some(QueuedTask {
             task: first.checked_add(index)?,
@@ -213,7 +224,10 @@ mod tests {
         for odd in ["", "[]", "{}", r#"{"jobs": 3}"#] {
             assert!(matches!(asked(Ok(odd)), Queue::Unknown(_)), "{odd}");
         }
-        assert_eq!(asked(Ok(r#"{"jobs": [{}, 3, {"name": "corun-1a2b-0"}]}"#)), Queue::Tasks(Vec::new()));
+        assert_eq!(
+            asked(Ok(r#"{"jobs": [{}, 3, {"name": "corun-1a2b-0"}]}"#)),
+            Queue::Tasks(Vec::new())
+        );
     }
 
     #[test]

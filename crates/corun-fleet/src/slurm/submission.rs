@@ -89,9 +89,8 @@ pub fn submit(
     job: &Job,
     tasks: &[u32],
 ) -> Result<u64, FleetError> {
-    let output = commands
-        .run("sbatch", &arguments(plan, directory, job, tasks))?
-        .output_of("sbatch")?;
+    let output =
+        commands.run("sbatch", &arguments(plan, directory, job, tasks))?.output_of("sbatch")?;
     // The id, and with several clusters the name of one after it.
     let id = output.trim().split(';').next().unwrap_or_default();
     id.parse().map_err(|_| FleetError::Slurm {
@@ -172,7 +171,8 @@ mod tests {
             exit: None,
         };
         let fake = Fake::answering([Ok("")]);
-        let tasks = [task(7, "RUNNING"), task(7, "PENDING"), task(5, "COMPLETED"), task(3, "PENDING")];
+        let tasks =
+            [task(7, "RUNNING"), task(7, "PENDING"), task(5, "COMPLETED"), task(3, "PENDING")];
         assert_eq!(cancel(&fake, &tasks).unwrap(), [3, 7]);
         assert_eq!(fake.asked(), "scancel 3 7");
         assert!(cancel(&fake, &tasks[2..3]).unwrap().is_empty());

@@ -112,7 +112,8 @@ impl Node {
             .map(|(arm, logs)| observation(Metric::Throughput, arm, None, "operations/s", logs))
             .collect();
         if let (Some(full), Some(spread)) = (logs.get("full"), logs.get("spread")) {
-            let ratios: Vec<f64> = full.iter().zip(spread).map(|(full, spread)| full - spread).collect();
+            let ratios: Vec<f64> =
+                full.iter().zip(spread).map(|(full, spread)| full - spread).collect();
             observations.push(observation(Metric::SmtYield, "full", Some("spread"), "1", &ratios));
         }
         let run = Run {

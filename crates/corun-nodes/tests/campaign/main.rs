@@ -48,10 +48,13 @@ fn types_are_kept_apart() {
     runs.extend(other.runs(2, |node| node.name = format!("m{}", node.name)));
     let (report, _) = reported(&runs);
     let names: Vec<&str> = report.types.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names, [
-        "Made up, 4 cores of 2 threads, L2 2 MiB, L3 32 MiB",
-        "Another, 4 cores of 2 threads, L2 2 MiB, L3 32 MiB"
-    ]);
+    assert_eq!(
+        names,
+        [
+            "Made up, 4 cores of 2 threads, L2 2 MiB, L3 32 MiB",
+            "Another, 4 cores of 2 threads, L2 2 MiB, L3 32 MiB"
+        ]
+    );
     let answers: Vec<_> = report.types.iter().map(|it| it.programs[0].answer).collect();
     assert_eq!(answers, [Some(Answer::Helps), Some(Answer::Hurts)]);
     for (of_type, log) in report.types.iter().zip([0.2_f64, -0.1]) {
@@ -107,15 +110,25 @@ fn what_is_wrong_with_a_node_is_named_with_its_evidence() {
     let has = |words: &str| sentences.iter().any(|it| it.contains(words));
     assert!(has("n3: its clock was 33 % below that of the other nodes"), "{sentences:#?}");
     assert!(has("n5: other work took 25 % of the time of its CPUs"), "{sentences:#?}");
-    assert!(has("n7: governor: powersave, while 28 of 29 nodes have performance"), "{sentences:#?}");
-    assert!(has("n9: threads a core: 1, while 29 nodes with the same CPU have 2: SMT is off in the firmware"), "{sentences:#?}");
+    assert!(
+        has("n7: governor: powersave, while 28 of 29 nodes have performance"),
+        "{sentences:#?}"
+    );
+    assert!(
+        has(
+            "n9: threads a core: 1, while 29 nodes with the same CPU have 2: SMT is off in the firmware"
+        ),
+        "{sentences:#?}"
+    );
     assert!(has("neither its settings nor its clock nor other work explains it"), "{sentences:#?}");
     // What does not belong to the others is left out of the mean, and shown with it.
     let found = yielded(&report.types[0]);
     assert!(found.mean_with_outlying.is_some());
     let mean = found.mean.unwrap();
     assert!(mean.low < 0.2_f64.exp() && 0.2_f64.exp() < mean.high, "{mean:?}");
-    assert!(report.advice.iter().any(|it| it.line.starts_with("srun --nodes=6 --nodelist=n11,n13,n3")));
+    assert!(
+        report.advice.iter().any(|it| it.line.starts_with("srun --nodes=6 --nodelist=n11,n13,n3"))
+    );
 }
 
 #[test]
@@ -205,7 +218,9 @@ fn outlying_nodes_of_many_are_found_and_seldom_others() {
         let mean = yielded(&report.types[0]).mean.unwrap();
         covered += u64::from(mean.low <= 0.2_f64.exp() && 0.2_f64.exp() <= mean.high);
     }
-    eprintln!("of {CAMPAIGNS} campaigns: found in {found}, others named in {with_others}, mean covered in {covered}");
+    eprintln!(
+        "of {CAMPAIGNS} campaigns: found in {found}, others named in {with_others}, mean covered in {covered}"
+    );
     // The true shares are above 0.95, below 0.05 and 0.95: three standard errors are 6.5 of 100.
     assert!(found >= 89, "{found}");
     assert!(with_others <= 11, "{with_others}");

@@ -107,6 +107,11 @@ fn picture(program: &str, figure: &FigureOverNodes, detail: Detail) -> Figure {
             series: names.enumerate().map(|(at, name)| (colour(at), name.to_owned())).collect(),
             across: "nodes, in the order of their names".to_owned(),
         }),
-        table: Some(Table::of(format!("The yield of {program} by node"), &header, rows.collect(), detail)),
+        table: Some(Table::of(
+            format!("The yield of {program} by node"),
+            &header,
+            rows.collect(),
+            detail,
+        )),
     }
 }

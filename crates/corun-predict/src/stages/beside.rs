@@ -106,7 +106,8 @@ impl BesideRun {
             .zip(&plans)
             .flat_map(|(at, plan)| plan.tasks(at, recorded, other, job.beside.seed))
             .collect();
-        let mut done = simulate((job.pages, job.jobs), core.timings, &tasks, progress, stop)?.into_iter();
+        let mut done =
+            simulate((job.pages, job.jobs), core.timings, &tasks, progress, stop)?.into_iter();
         let mut runs: Vec<Self> = plans.into_iter().map(Self::empty).collect();
         for task in &tasks {
             let windows = &mut runs[task.planned].windows;

@@ -19,7 +19,11 @@ pub fn fleet_report_to_terminal(record: &Record<FleetReport>, columns: u16) -> S
         text.push('\n');
         text.push_str(&wrap(&on_one_line(&words::title(of_type)), "  ", columns));
         for (program, table) in words::tables(of_type) {
-            text.push_str(&format!("\n{}{}\n", wrap(&program, "  ", columns), grid(&table, columns)));
+            text.push_str(&format!(
+                "\n{}{}\n",
+                wrap(&program, "  ", columns),
+                grid(&table, columns)
+            ));
         }
     }
     section(&mut text, "Nodes that differ", words::odd_nodes(report), columns);
@@ -83,8 +87,22 @@ pub fn fleet_report_to_csv(record: &Record<FleetReport>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory cannot fail, and every row has the header's length.
     let _ = writer.write_record([
-        "hardware", "program", "metric", "arm", "against", "unit", "node", "runs", "value", "low", "high",
-        "level", "blocks", "outlying", "deviations", "probability",
+        "hardware",
+        "program",
+        "metric",
+        "arm",
+        "against",
+        "unit",
+        "node",
+        "runs",
+        "value",
+        "low",
+        "high",
+        "level",
+        "blocks",
+        "outlying",
+        "deviations",
+        "probability",
     ]);
     for of_type in &record.body.types {
         for program in &of_type.programs {

@@ -16,8 +16,11 @@ fn figure(metric: Metric, arm: &str, value: f64) -> FigureOverNodes {
         node: format!("n{index}"),
         runs: 3,
         estimate: estimate(if index == 5 { value * 0.7 } else { value }, 1.003, 30),
-        outlying: (index == 5)
-            .then_some(OutlyingValue { ratio: 0.7, deviations: -17.0, probability: 1e-6 }),
+        outlying: (index == 5).then_some(OutlyingValue {
+            ratio: 0.7,
+            deviations: -17.0,
+            probability: 1e-6,
+        }),
     };
     FigureOverNodes {
         metric,
@@ -63,13 +66,22 @@ fn record() -> Record<FleetReport> {
         odd_nodes: vec![
             OddNode {
                 node: "n4".to_owned(),
-                findings: vec![finding(NodeFindingKind::Setting, "governor: powersave, while 3 of 5 nodes have performance")],
+                findings: vec![finding(
+                    NodeFindingKind::Setting,
+                    "governor: powersave, while 3 of 5 nodes have performance",
+                )],
             },
             OddNode {
                 node: "n5".to_owned(),
                 findings: vec![
-                    finding(NodeFindingKind::Slow, "throughput of full: 0.700 times that of the other nodes, 17.0 deviations off (probability by chance below 0.01 %)"),
-                    finding(NodeFindingKind::Setting, "governor: powersave, while 3 of 5 nodes have performance"),
+                    finding(
+                        NodeFindingKind::Slow,
+                        "throughput of full: 0.700 times that of the other nodes, 17.0 deviations off (probability by chance below 0.01 %)",
+                    ),
+                    finding(
+                        NodeFindingKind::Setting,
+                        "governor: powersave, while 3 of 5 nodes have performance",
+                    ),
                 ],
             },
         ],

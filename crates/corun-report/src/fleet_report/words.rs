@@ -97,7 +97,16 @@ pub fn title(of_type: &HardwareType) -> String {
 
 /// For each program its name, and a table with a row for each figure.
 pub fn tables(of_type: &HardwareType) -> Vec<(String, Table)> {
-    let header = ["figure", "nodes", "mean", "interval", "a further node", "nodes differ by", "runs differ by", "measured to"];
+    let header = [
+        "figure",
+        "nodes",
+        "mean",
+        "interval",
+        "a further node",
+        "nodes differ by",
+        "runs differ by",
+        "measured to",
+    ];
     let table = |program: &ProgramOverNodes| {
         let rows = program.figures.iter().map(row).collect();
         let header = header.map(str::to_owned).to_vec();

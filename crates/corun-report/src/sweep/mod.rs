@@ -19,9 +19,9 @@ pub fn sweep_to_terminal(record: &Record<PredictionSweep>, columns: u16) -> Stri
     if !table.rows.is_empty() {
         text.push_str(&format!("\n{}\n", grid(&table, columns)));
     }
-    let failed = sweep.failed().map(|it| {
-        format!("{}: {}", name(it), it.failure.as_deref().unwrap_or_default())
-    });
+    let failed = sweep
+        .failed()
+        .map(|it| format!("{}: {}", name(it), it.failure.as_deref().unwrap_or_default()));
     section(&mut text, "Failed", failed.collect(), columns);
     let open = sweep.open().count();
     if open > 0 {
@@ -115,8 +115,8 @@ pub fn sweep_to_csv(record: &Record<PredictionSweep>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory cannot fail, and every row has the header's length.
     let _ = writer.write_record([
-        "program", "model", "settings", "metric", "arm", "against", "unit", "value", "low", "high", "level",
-        "failure",
+        "program", "model", "settings", "metric", "arm", "against", "unit", "value", "low", "high",
+        "level", "failure",
     ]);
     for cell in &record.body.cells {
         let head = [cell.program.clone(), cell.model.clone(), cell.settings.join(" ")];

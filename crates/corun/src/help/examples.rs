@@ -362,29 +362,32 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    (
-        "fleet status",
-        &[example("What became of each node", "corun fleet status yield.fleet")],
-    ),
+    ("fleet status", &[example("What became of each node", "corun fleet status yield.fleet")]),
     (
         "fleet collect",
         &[
             example("Keep the answers, each once", "corun fleet collect yield.fleet"),
-            example("With the fate of each task, for a program", "corun fleet collect --json - yield.fleet"),
+            example(
+                "With the fate of each task, for a program",
+                "corun fleet collect --json - yield.fleet",
+            ),
         ],
     ),
     (
         "fleet report",
         &[
-            example("Each hardware type's yield, and the nodes that differ", "corun fleet report yield.fleet"),
+            example(
+                "Each hardware type's yield, and the nodes that differ",
+                "corun fleet report yield.fleet",
+            ),
             example("As a page to look at", "corun fleet report -o report.html yield.fleet"),
-            example("The value of each node, for a spreadsheet", "corun fleet report --csv nodes.csv yield.fleet"),
+            example(
+                "The value of each node, for a spreadsheet",
+                "corun fleet report --csv nodes.csv yield.fleet",
+            ),
         ],
     ),
-    (
-        "fleet cancel",
-        &[example("Cancel what waits or runs", "corun fleet cancel yield.fleet")],
-    ),
+    ("fleet cancel", &[example("Cancel what waits or runs", "corun fleet cancel yield.fleet")]),
     (
         "exporter",
         &[

@@ -8,11 +8,11 @@ use corun_machine::sharing::CpuSharing;
 use corun_machine::switch::SmtStatus;
 use corun_record::{
     Activity, Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CapacityCurve,
-    CommandTimes, CoreCalibration, Document, FleetPlan, FleetReport, FleetStatus, FormCalibration, KeptRunList, ModelChecks,
-    ModelDescription, ModelDifferences, ModelList, Placements, Prediction, PredictionSweep, PredictionTable,
-    ReadError, Record, Run, RunComparison, Schedule, SchedulingList, Simulation, StudyDescription,
-    StudyList, StudyResult, ThreadSweep, TraceInfo, Trend, WorkloadDescription, WorkloadList,
-    YieldRecord,
+    CommandTimes, CoreCalibration, Document, FleetPlan, FleetReport, FleetStatus, FormCalibration,
+    KeptRunList, ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements,
+    Prediction, PredictionSweep, PredictionTable, ReadError, Record, Run, RunComparison, Schedule,
+    SchedulingList, Simulation, StudyDescription, StudyList, StudyResult, ThreadSweep, TraceInfo,
+    Trend, WorkloadDescription, WorkloadList, YieldRecord,
 };
 use serde_json::Value;
 

@@ -58,10 +58,8 @@ impl CampaignArguments {
             Problem::usage(error.to_string(), "Name a campaign file.").in_file(&self.file)
         })?;
         let campaign = Campaign::from_toml(&shown(&self.file), &text)?;
-        let folder = std::env::current_dir().map_err(|source| FleetError::File {
-            path: PathBuf::from("."),
-            source,
-        })?;
+        let folder = std::env::current_dir()
+            .map_err(|source| FleetError::File { path: PathBuf::from("."), source })?;
         let facts = Facts {
             nodes: self.nodes(&campaign)?,
             folder,
@@ -93,8 +91,10 @@ impl CampaignArguments {
 fn check_tasks(plan: &Plan) -> Result<(), Problem> {
     let different: BTreeSet<&Vec<String>> = plan.tasks.iter().map(|it| &it.arguments).collect();
     for arguments in different {
-        let line: Vec<OsString> =
-            std::iter::once("corun").chain(arguments.iter().map(String::as_str)).map(Into::into).collect();
+        let line: Vec<OsString> = std::iter::once("corun")
+            .chain(arguments.iter().map(String::as_str))
+            .map(Into::into)
+            .collect();
         parse::again(&line).map_err(|problem| {
             problem.with_next_step("Change `options` of the [[program]] in the campaign file.")
         })?;
@@ -111,7 +111,10 @@ impl SubmittedArguments {
         let directory = absolute(&self.directory)?;
         let plan = existing(&directory)?.ok_or_else(|| {
             Problem::usage(
-                format!("expected the directory of a campaign, found no plan.json in {}", shown(&self.directory)),
+                format!(
+                    "expected the directory of a campaign, found no plan.json in {}",
+                    shown(&self.directory)
+                ),
                 "`corun fleet submit FILE` makes the directory and names it.",
             )
         })?;

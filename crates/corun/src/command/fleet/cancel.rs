@@ -29,7 +29,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
     terminal::show(&match ids.is_empty() {
         true => format!("No task of campaign {} waits or runs.\n", plan.campaign),
-        false => format!("Cancelled job arrays of campaign {}: {}.\n", plan.campaign, ids.join(", ")),
+        false => {
+            format!("Cancelled job arrays of campaign {}: {}.\n", plan.campaign, ids.join(", "))
+        }
     })?;
     Ok(code(Exit::Done))
 }

@@ -11,8 +11,8 @@ use corun_fleet::{FleetError, Plan, SmtArm, existing, results, status};
 use corun_nodes::{NodeRun, ReportRequest, report};
 use corun_page::Given;
 use corun_record::{
-    AnyDocument, Caveat, Document, Exit, FleetNode, FleetReport, FleetStatus, Record, UnmeasuredNode,
-    excerpt, shown,
+    AnyDocument, Caveat, Document, Exit, FleetNode, FleetReport, FleetStatus, Record,
+    UnmeasuredNode, excerpt, shown,
 };
 use corun_report::Destination;
 
@@ -115,9 +115,10 @@ impl OutputArguments {
 impl Arguments {
     /// The results of the campaign, or those in the folder.
     fn results(&self) -> Result<Results, Problem> {
-        let path = self.directory.canonicalize().map_err(|source| {
-            FleetError::File { path: self.directory.clone(), source }
-        })?;
+        let path = self
+            .directory
+            .canonicalize()
+            .map_err(|source| FleetError::File { path: self.directory.clone(), source })?;
         let directory = Directory::new(path);
         let found = match existing(&directory)? {
             Some(plan) => of_campaign(&plan, &directory)?,
@@ -235,6 +236,9 @@ fn not_runs(others: &[String]) -> Option<Caveat> {
     let first = others.first()?;
     Some(Caveat::new(
         "other-documents",
-        format!("{} of the results are no runs of `corun measure` and do not count, such as: {first}.", others.len()),
+        format!(
+            "{} of the results are no runs of `corun measure` and do not count, such as: {first}.",
+            others.len()
+        ),
     ))
 }

@@ -36,7 +36,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 ///
 /// # Errors
 /// If the directory cannot be read.
-pub(super) fn looked_at(plan: &Plan, directory: &Directory) -> Result<(Found, Option<Queue>), FleetError> {
+pub(super) fn looked_at(
+    plan: &Plan,
+    directory: &Directory,
+) -> Result<(Found, Option<Queue>), FleetError> {
     // The queue first: a task that ends between the two has its result.
     let queue = match slurm::queue(&SlurmCommands, &plan.campaign) {
         Err(FleetError::NoCommand { .. }) => None,

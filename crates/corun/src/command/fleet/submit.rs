@@ -83,6 +83,11 @@ fn said_of(result: &TaskResult) -> String {
 }
 
 fn next_lines(directory: &Directory, action: &str) -> String {
-    let line = line_of(["corun".as_ref(), "fleet".as_ref(), action.as_ref(), directory.path().as_os_str()]);
+    let line = line_of([
+        "corun".as_ref(),
+        "fleet".as_ref(),
+        action.as_ref(),
+        directory.path().as_os_str(),
+    ]);
     format!("  {line}\n")
 }

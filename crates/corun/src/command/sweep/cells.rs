@@ -142,7 +142,10 @@ fn variants(arguments: &Arguments) -> Result<Vec<CoreVariant>, Problem> {
         let values: Vec<&str> = values.split(',').map(str::trim).collect();
         if values.iter().any(|it| it.is_empty()) {
             return Err(Problem::usage(
-                format!("expected values of {field}, found an empty one in \"{}\"", values.join(",")),
+                format!(
+                    "expected values of {field}, found an empty one in \"{}\"",
+                    values.join(",")
+                ),
                 "Write them with commas between: --vary rob.size=224,512",
             ));
         }
@@ -161,10 +164,9 @@ fn variants(arguments: &Arguments) -> Result<Vec<CoreVariant>, Problem> {
         combinations = combinations.iter().flat_map(with_each).collect();
     }
     let of_model = |model: String| {
-        combinations.iter().map(move |settings| CoreVariant {
-            model: model.clone(),
-            settings: settings.clone(),
-        })
+        combinations
+            .iter()
+            .map(move |settings| CoreVariant { model: model.clone(), settings: settings.clone() })
     };
     Ok(models.into_iter().flat_map(of_model).collect())
 }

@@ -39,8 +39,7 @@ pub(super) fn run(
         if open.is_empty() {
             continue;
         }
-        let variants: Vec<CoreVariant> =
-            open.iter().map(|at| plan.variants[*at].clone()).collect();
+        let variants: Vec<CoreVariant> = open.iter().map(|at| plan.variants[*at].clone()).collect();
         let cells = Mutex::new(cells);
         let set = |at: usize, found: Result<Prediction, Problem>| {
             let Ok(mut cells) = cells.lock() else { return };

@@ -98,9 +98,8 @@ pub(super) fn run(
 
 /// What corun does on a node: the cells of one program.
 fn task(arguments: &Arguments, plan: &cells::Plan, program: &SweptProgram) -> Vec<String> {
-    let mut words = ["sweep", "--json", "-", "--quiet", "--no-store", "--model"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut words =
+        ["sweep", "--json", "-", "--quiet", "--no-store", "--model"].map(str::to_owned).to_vec();
     words.push(arguments.model.join(","));
     for (field, values) in &arguments.vary {
         words.extend(["--vary".to_owned(), format!("{field}={values}")]);

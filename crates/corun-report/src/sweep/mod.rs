@@ -66,7 +66,7 @@ fn yielded(cell: &SweepCell) -> Option<&Observation> {
     cell.prediction.as_ref()?.observations.iter().find(is_yield)
 }
 
-/// A cell on one line: `./solver on zen4 rob.size=224`.
+/// A cell on one line: `./solver on zen4 rob.entries=224`.
 fn name(cell: &SweepCell) -> String {
     let settings = cell.settings.iter().map(|it| format!(" {it}")).collect::<String>();
     format!("{} on {}{settings}", cell.program, cell.model)

@@ -146,7 +146,7 @@ fn variants(arguments: &Arguments) -> Result<Vec<CoreVariant>, Problem> {
                     "expected values of {field}, found an empty one in \"{}\"",
                     values.join(",")
                 ),
-                "Write them with commas between: --vary rob.size=224,512",
+                "Write them with commas between: --vary rob.entries=224,512",
             ));
         }
         if combinations.len().saturating_mul(values.len()) > MOST_CELLS {

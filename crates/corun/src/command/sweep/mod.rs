@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// The core models, names of `corun models list` or files that end in .toml; `all` for all that there are
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     model: Vec<String>,
-    /// Predict with each of these values of a field, for instance rob.size=224,512; of several fields every combination
+    /// Predict with each of these values of a field, for instance rob.entries=224,512; of several fields every combination
     #[arg(long, value_name = "FIELD=VALUES", value_parser = values::assignment)]
     vary: Vec<(String, String)>,
     /// A program to predict; quoted as one argument; can be given several times

@@ -244,10 +244,16 @@ fn placements(
 }
 
 fn nodes(value: &Spanned<toml::Value>) -> Result<Nodes, Wrong> {
+    let at = value.span().start;
     let unknown = || {
-        let expected =
-            "expected \"any\", \"each-type\" or a list of names such as [\"n1\", \"n[2-4]\"]";
-        (value.span().start, format!("{expected}, found {}", excerpt(&value.as_ref().to_string())))
+        let value = value.as_ref();
+        let found = value
+            .as_str()
+            .map_or_else(|| value.type_str().to_owned(), |it| format!("\"{}\"", excerpt(it)));
+        let sentence = format!(
+            "expected \"any\", \"each-type\" or a list of names such as [\"n1\", \"n[2-4]\"], found {found}"
+        );
+        (at, sentence)
     };
     match value.as_ref() {
         toml::Value::String(text) if text == "any" => Ok(Nodes::Any),
@@ -276,8 +282,8 @@ fn program(file: &Spanned<FileProgram>) -> Result<Program, Wrong> {
             return Err((file.span().start, sentence.to_owned()));
         }
     };
-    let texts = command.iter().chain(workload).chain(parameters).chain(options);
-    expect(texts.into_iter().all(|it| !it.contains('\0')), file, || {
+    let mut texts = command.iter().chain(workload).chain(parameters).chain(options);
+    expect(texts.all(|it| !it.contains('\0')), file, || {
         "expected arguments without NUL characters".to_owned()
     })?;
     let label = match &work {

@@ -144,7 +144,7 @@ mod tests {
     fn tasks_that_are_left_are_submitted_as_one_array() {
         let fake = Fake::answering([Ok("17;cluster\n"), Ok("what?\n"), Err("Invalid partition")]);
         let plan = plan();
-        let mut submitted = || submit(&fake, &plan, &directory(), &plan.jobs[0], &[0, 2, 3, 4, 8]);
+        let submitted = || submit(&fake, &plan, &directory(), &plan.jobs[0], &[0, 2, 3, 4, 8]);
         assert_eq!(submitted().unwrap(), 17);
         let line = fake.asked();
         assert!(matches!(submitted(), Err(FleetError::Slurm { .. })));

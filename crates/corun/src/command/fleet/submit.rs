@@ -1,5 +1,6 @@
 //! `corun fleet submit`: the tasks that have no answer yet, as job arrays or here.
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,11 +84,6 @@ fn said_of(result: &TaskResult) -> String {
 }
 
 fn next_lines(directory: &Directory, action: &str) -> String {
-    let line = line_of([
-        "corun".as_ref(),
-        "fleet".as_ref(),
-        action.as_ref(),
-        directory.path().as_os_str(),
-    ]);
-    format!("  {line}\n")
+    let words = ["corun", "fleet", action].map(OsStr::new);
+    format!("  {}\n", line_of(words.into_iter().chain([directory.path().as_os_str()])))
 }

@@ -127,7 +127,7 @@ fn by_node<'r, 'a>(
 ) -> BTreeMap<&'a str, Vec<(&'a NodeRun, &'r Logs<'a>)>> {
     let mut nodes: BTreeMap<&str, Vec<(&NodeRun, &Logs<'_>)>> = BTreeMap::new();
     for (run, logs) in runs.iter().zip(logs) {
-        nodes.entry(&run.node).or_default().push((run, logs));
+        nodes.entry(&run.node).or_default().push((*run, logs));
     }
     nodes
 }

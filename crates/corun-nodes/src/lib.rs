@@ -83,13 +83,13 @@ pub fn report(runs: &[NodeRun], request: &ReportRequest) -> (FleetReport, Vec<Ca
 /// The runs of each hardware type, the type with the most nodes first.
 fn by_hardware<'a>(runs: &[&'a NodeRun]) -> Vec<(Hardware, Vec<&'a NodeRun>)> {
     let mut of_node: BTreeMap<&str, Hardware> = BTreeMap::new();
-    for run in runs {
+    for &run in runs {
         let hardware = Hardware::of(&run.run.machine);
         let known = of_node.entry(&run.node).or_insert_with(|| hardware.clone());
         *known = known.with_all_of(&hardware);
     }
     let mut types: Vec<(Hardware, Vec<&NodeRun>)> = Vec::new();
-    for run in runs {
+    for &run in runs {
         let hardware = &of_node[run.node.as_str()];
         match types.iter_mut().find(|(known, _)| known == hardware) {
             Some((_, of_type)) => of_type.push(run),

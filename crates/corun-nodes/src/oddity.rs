@@ -92,7 +92,7 @@ fn of_figure(
 fn settings<'a>(runs: &[&'a NodeRun]) -> BTreeMap<&'a str, Vec<NodeFinding>> {
     // A run that was given some of the CPUs says less of its node.
     let mut nodes: BTreeMap<&str, &NodeRun> = BTreeMap::new();
-    for run in runs {
+    for &run in runs {
         let known = nodes.entry(&run.node).or_insert(run);
         if run.run.machine.allowed_cpus > known.run.machine.allowed_cpus {
             *known = run;

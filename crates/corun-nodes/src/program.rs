@@ -21,7 +21,7 @@ pub(crate) struct ProgramRuns<'a> {
 /// The programs of a type's runs, in the order of their names.
 pub(crate) fn of_type<'a>(runs: &[&'a NodeRun]) -> Vec<ProgramRuns<'a>> {
     let mut by_name: BTreeMap<&str, Vec<&NodeRun>> = BTreeMap::new();
-    for run in runs {
+    for &run in runs {
         by_name.entry(&run.program).or_default().push(run);
     }
     by_name
@@ -33,7 +33,7 @@ pub(crate) fn of_type<'a>(runs: &[&'a NodeRun]) -> Vec<ProgramRuns<'a>> {
 /// Yields and throughputs, by arm.
 fn figures<'a>(runs: &[&'a NodeRun]) -> Vec<Figure<'a>> {
     let mut figures: Vec<Figure<'a>> = Vec::new();
-    for run in runs {
+    for &run in runs {
         for seen in &run.run.observations {
             let is_shown = matches!(seen.metric, Metric::SmtYield | Metric::Throughput);
             if !is_shown || seen.source != Source::Measured || seen.of.is_some() {
@@ -87,9 +87,9 @@ impl ProgramRuns<'_> {
         if nodes(&self.runs).len() != 1 {
             return None;
         }
-        let verdicts = self.runs.iter().rev().flat_map(|run| &run.run.verdicts);
         let is_it = |it: &&corun_record::Verdict| it.metric == Metric::SmtYield && it.arm == arm;
-        verdicts.into_iter().find(is_it).map(|it| it.answer)
+        let mut verdicts = self.runs.iter().rev().flat_map(|run| &run.run.verdicts);
+        verdicts.find(is_it).map(|it| it.answer)
     }
 }
 

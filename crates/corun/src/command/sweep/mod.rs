@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::{Ending, Exit, PredictionSweep, Record};
+use corun_record::{Document, Ending, Exit, PredictionSweep, Record};
 
 use crate::answer::Head;
 use crate::exports::{Exports, Form};
@@ -122,7 +122,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// An earlier sweep with the same options.
 fn earlier(name: &str, plan: &cells::Plan) -> Result<PredictionSweep, Problem> {
-    use corun_record::Document as _;
     let sweep = Record::<PredictionSweep>::from_json(&documents::text(name)?)?.body;
     match sweep.options == plan.options() {
         true => Ok(sweep),

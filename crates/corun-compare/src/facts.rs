@@ -19,27 +19,11 @@ impl Facts {
     }
 
     pub(crate) fn of_machine(&mut self, machine: &MachineSummary) {
-        let text = |texts: &[String]| (!texts.is_empty()).then(|| texts.join(", "));
-        self.add("CPU", machine.cpu_model.clone());
-        self.add("hypervisor", machine.hypervisor.clone());
-        self.add("kernel", machine.kernel.clone());
-        self.add("microcode", machine.microcode.clone());
-        for (name, state) in &machine.vulnerabilities {
-            self.add(&format!("mitigation of {name}"), Some(state.clone()));
-        }
-        self.add("frequency driver", text(&machine.frequency_drivers));
-        self.add("governor", text(&machine.governors));
-        let word = |is_on| if is_on { "on" } else { "off" }.to_owned();
-        self.add("turbo", machine.turbo.map(word));
-        self.add("SMT", machine.smt_active.map(word));
-        self.add("SMT width", Some(machine.smt_width.to_string()));
-        self.add("cores", Some(machine.cores.to_string()));
-        self.add("online CPUs", Some(machine.online_cpus.to_string()));
-        self.add("allowed CPUs", Some(machine.allowed_cpus.to_string()));
+        self.0.extend(machine.settings());
     }
 
     pub(crate) fn of_workload(&mut self, workload: &Workload) {
-        self.add("command", Some(label(workload)));
+        self.add("command", Some(workload.label()));
         self.add("workers", Some(mode(workload.mode).to_owned()));
         self.add("restarted copies", Some(if workload.steady { "yes" } else { "no" }.to_owned()));
         let load = workload.load.as_ref();
@@ -85,15 +69,6 @@ pub(crate) fn differences(runs: &[&Facts]) -> Vec<RunDifference> {
             .then(|| RunDifference { what: what.to_owned(), values: values.clone() })
     };
     names.into_iter().filter_map(difference).collect()
-}
-
-/// What was run, on one line: a command, or a workload with its parameters.
-pub(crate) fn label(workload: &Workload) -> String {
-    if !workload.command.is_empty() {
-        return shell_words::join(&workload.command);
-    }
-    let parameters = workload.parameters.iter().map(|(name, value)| format!(" {name}={value}"));
-    workload.name.clone() + &parameters.collect::<String>()
 }
 
 fn mode(mode: Mode) -> &'static str {

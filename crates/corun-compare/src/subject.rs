@@ -9,7 +9,7 @@ use corun_record::{
     StudyFigure, StudyResult, ThreadSweep, excerpt,
 };
 
-use crate::facts::{self, Facts};
+use crate::facts::Facts;
 
 /// A workload of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +83,10 @@ pub fn subjects(text: &str) -> Result<Vec<Subject>, SubjectError> {
         AnyDocument::Predictions(table) => {
             table.predictions.into_iter().map(Subject::from).collect()
         }
+        AnyDocument::Sweep(sweep) => {
+            let predictions = sweep.body.cells.into_iter().filter_map(|it| it.prediction);
+            predictions.map(Subject::from).collect()
+        }
         other @ (AnyDocument::Audit(_)
         | AnyDocument::Capacity(_)
         | AnyDocument::Simulation(_)
@@ -91,6 +95,7 @@ pub fn subjects(text: &str) -> Result<Vec<Subject>, SubjectError> {
         | AnyDocument::Schedule(_)
         | AnyDocument::Comparison(_)
         | AnyDocument::Trend(_)
+        | AnyDocument::FleetReport(_)
         | AnyDocument::Other { .. }) => {
             return Err(SubjectError::Format(excerpt(other.format())));
         }
@@ -121,7 +126,7 @@ impl From<Run> for Subject {
         facts.of_machine(&run.machine);
         facts.add("corun", Some(run.corun_version));
         Self {
-            label: facts::label(&run.workload),
+            label: run.workload.label(),
             core_model: None,
             experiment: None,
             name: run.workload.name,
@@ -145,7 +150,7 @@ impl From<Record<ThreadSweep>> for Subject {
         facts.of_machine(&machine);
         facts.add("corun", Some(record.corun_version));
         Self {
-            label: facts::label(&sweep.workload),
+            label: sweep.workload.label(),
             core_model: None,
             experiment: None,
             name: sweep.workload.name,

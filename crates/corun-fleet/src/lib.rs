@@ -25,6 +25,6 @@ pub use campaign::{Budget, Campaign, Nodes, Program, Work};
 pub use collection::{campaign_tag, collect};
 pub use error::FleetError;
 pub use overview::overview;
-pub use plan::{Facts, Job, MAX_ARRAY, Plan, SmtArm, Task};
+pub use plan::{CommandPlan, Facts, Job, MAX_ARRAY, Plan, SmtArm, Task};
 pub use status::status;
 pub use submission::{Submitted, existing, left, prepare, submit};

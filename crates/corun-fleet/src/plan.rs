@@ -109,6 +109,23 @@ pub struct Job {
     pub smt: SmtArm,
 }
 
+/// Commands of corun that are no campaign.
+#[derive(Debug, Clone, Default)]
+pub struct CommandPlan {
+    /// What they are together.
+    pub name: String,
+    /// The folder in which they run.
+    pub folder: PathBuf,
+    /// Slurm's partition.
+    pub partition: Option<String>,
+    /// More options of `sbatch`.
+    pub sbatch: Vec<String>,
+    /// The time limit of each.
+    pub time_limit: Duration,
+    /// The name and the arguments of each.
+    pub tasks: Vec<(String, Vec<String>)>,
+}
+
 /// What a plan needs beside the campaign.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -188,6 +205,43 @@ impl Plan {
             }
             _ => Ok(plan),
         }
+    }
+
+    /// The plan of other commands of corun, without an id: each is one task on whichever node is free.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn of_commands(commands: CommandPlan) -> Result<Self, FleetError> {
+        let count = commands.tasks.len();
+        if count as u64 > MAX_TASKS {
+            return Err(FleetError::Plan(format!(
+                "expected at most {MAX_TASKS} tasks, found {count}"
+            )));
+        }
+        let seconds = commands.time_limit.as_secs().max(1);
+        let task = |(program, arguments)| Task {
+            program,
+            smt: SmtArm::On,
+            node: None,
+            repeat: 1,
+            arguments,
+        };
+        Ok(Self {
+            format: Self::FORMAT.to_owned(),
+            version: Self::VERSION,
+            campaign: String::new(),
+            name: commands.name,
+            corun_version: env!("CARGO_PKG_VERSION").to_owned(),
+            binary_sha256: String::new(),
+            folder: commands.folder,
+            partition: commands.partition,
+            sbatch: commands.sbatch,
+            time_limit_s: seconds,
+            time_s: seconds,
+            pilot_s: None,
+            tasks: commands.tasks.into_iter().map(task).collect(),
+            jobs: arrays(0..count as u32, None, SmtArm::On).collect(),
+        })
     }
 
     /// Node hours if every task used its whole time limit.

@@ -3,6 +3,7 @@
 //! Everything is named by the numbers the kernel uses, so that an answer can be checked against
 //! `/sys`; only cores are renumbered, because the kernel's `core_id` repeats in every package.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -243,6 +244,24 @@ impl Machine {
     /// The core that the logical CPU with this number belongs to.
     pub fn core_of(&self, cpu: u32) -> Option<&Core> {
         self.cores.get(self.cpu(cpu)?.core? as usize)
+    }
+
+    /// The sizes of the caches of each level, in bytes and ascending, by `L1d`, `L1i`, `L2`, ...
+    pub fn cache_sizes(&self) -> BTreeMap<String, Vec<u64>> {
+        let mut sizes: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for cache in &self.caches {
+            let Some(bytes) = cache.size_bytes else { continue };
+            let kind = match cache.cache_type {
+                CacheType::Data => "d",
+                CacheType::Instruction => "i",
+                CacheType::Unified => "",
+            };
+            let known = sizes.entry(format!("L{}{kind}", cache.level)).or_default();
+            if let Err(place) = known.binary_search(&bytes) {
+                known.insert(place, bytes);
+            }
+        }
+        sizes
     }
 
     /// The CPUs of each last-level cache; none where all that is known is of the first level.

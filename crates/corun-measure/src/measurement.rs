@@ -350,6 +350,7 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
         allowed_cpus: online.filter(|cpu| cpu.allowed).count() as u32,
         cores: cores.len() as u32,
         smt_width: cores.iter().map(|core| core.online_siblings.len() as u32).max().unwrap_or(1),
+        caches: machine.cache_sizes(),
         smt_control: machine.smt.control.as_ref().map(ToString::to_string),
         smt_active: machine.smt.active,
         governors: frequency.governors.into_iter().collect(),

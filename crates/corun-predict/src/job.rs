@@ -70,6 +70,8 @@ pub struct Job<'a> {
     pub measure_siblings: Option<MeasureSiblings<'a>>,
     /// The file in which the trace is kept; none to discard it.
     pub keep: Option<PathBuf>,
+    /// How many simulations of one core run at a time.
+    pub jobs: usize,
     /// About how long it may take, tracing left out.
     pub max_time: Duration,
     /// The host.

@@ -21,6 +21,6 @@ pub use extrapolation::extrapolated;
 pub use hardware::{HostSiblings, SiblingSource, Slice, on_siblings, recorded_core};
 pub use job::{Beside, Core, Job, MemoryOf};
 pub use native::{MeasureError, Measured, measure};
-pub use predict::predict;
+pub use predict::{RecordedJob, predict};
 pub use sampling::{Effort, Sampling};
 pub use stages::{MeasureSiblings, Workers};

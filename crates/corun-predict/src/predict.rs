@@ -10,7 +10,7 @@ use crate::stages::{
     ProfiledRun, RecordedRun, Report, SiblingRuns, SimulatedRun, Subject, ThreadTraces, ThreadsRun,
     stacked,
 };
-use crate::{Job, PredictError};
+use crate::{Core, Job, PredictError};
 
 /// Predicts how long a program takes on each of some cores, and what siblings do to it there; `progress` hears of each
 /// stage. The program is traced and measured once.
@@ -23,52 +23,98 @@ pub fn predict(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Vec<Prediction>, PredictError> {
-    let (started, begun) = (SystemTime::now(), Instant::now());
-    let recorded = record(job, Subject::predicted(job), progress, stop)?;
-    let other = job.beside.other.as_ref().map(Subject::beside);
-    let other = other.map(|other| record(job, other, progress, stop)).transpose()?;
-    let threads = ThreadTraces::of(job, &recorded, progress, stop)?;
-    // Tracing is not counted.
-    let end = Instant::now() + job.max_time;
-    let probe = MemoryProbe::prepare(job);
-    let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
-    let other = other.map(|run| MeasuredOther::of(job, run, progress, stop)).transpose()?;
-    let siblings = SiblingRuns::of(job, &recorded, progress, stop)?;
-    let mut predictions = Vec::new();
-    for core in &job.cores {
-        let fitted = FittedModel::of(job, core, &measured)?;
-        let simulated = SimulatedRun::of(job, core, &recorded, &fitted, progress, stop)?;
-        let runs = (&recorded, other.as_ref().map(|it| &it.run));
+    let recorded = RecordedJob::of(job, progress, stop)?;
+    let cores = job.cores.iter();
+    let predictions: Result<Vec<_>, _> =
+        cores.map(|core| recorded.predict(core, progress, stop)).collect();
+    let predictions = predictions?;
+    recorded.keep()?;
+    Ok(predictions)
+}
+
+/// A program that was traced and measured, and can be predicted on each of the job's cores.
+pub struct RecordedJob<'a> {
+    job: &'a Job<'a>,
+    started: SystemTime,
+    begun: Instant,
+    /// When the time that it may take is used up; tracing is not counted.
+    end: Instant,
+    recorded: RecordedRun,
+    other: Option<MeasuredOther>,
+    threads: ThreadTraces,
+    measured: MeasuredProgram,
+    siblings: SiblingRuns,
+}
+
+impl<'a> RecordedJob<'a> {
+    /// Traces and measures the program; `progress` hears of each stage.
+    ///
+    /// # Errors
+    /// If the program cannot be run or traced, or `stop` was set.
+    pub fn of(
+        job: &'a Job<'a>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let (started, begun) = (SystemTime::now(), Instant::now());
+        let recorded = record(job, Subject::predicted(job), progress, stop)?;
+        let other = job.beside.other.as_ref().map(Subject::beside);
+        let other = other.map(|other| record(job, other, progress, stop)).transpose()?;
+        let threads = ThreadTraces::of(job, &recorded, progress, stop)?;
+        let end = Instant::now() + job.max_time;
+        let probe = MemoryProbe::prepare(job);
+        let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
+        let other = other.map(|run| MeasuredOther::of(job, run, progress, stop)).transpose()?;
+        let siblings = SiblingRuns::of(job, &recorded, progress, stop)?;
+        Ok(Self { job, started, begun, end, recorded, other, threads, measured, siblings })
+    }
+
+    /// Predicts it on one core.
+    ///
+    /// # Errors
+    /// If it cannot be simulated there, or `stop` was set.
+    pub fn predict(
+        &self,
+        core: &Core<'_>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Prediction, PredictError> {
+        let Self { job, recorded, other, threads, measured, siblings, .. } = self;
+        let fitted = FittedModel::of(job, core, measured)?;
+        let simulated = SimulatedRun::of(job, core, recorded, &fitted, progress, stop)?;
+        let runs = (recorded, other.as_ref().map(|it| &it.run));
         let beside = BesideRun::of(job, core, runs, &fitted, progress, stop)?;
-        let traces = (&recorded, &threads);
-        let threads = ThreadsRun::of(job, core, traces, &fitted, progress, stop)?;
+        let threads = ThreadsRun::of(job, core, (recorded, threads), &fitted, progress, stop)?;
         let in_turns = (&fitted, &simulated);
-        let stacked = stacked(job, core, &recorded, in_turns, end, progress, stop)?;
-        let extrapolated = ExtrapolatedRun::of(&recorded, &simulated);
-        let (recorded, other) = (&recorded, other.as_ref());
-        let (measured, fitted, simulated) = (&measured, &fitted, &simulated);
+        let stacked = stacked(job, core, recorded, in_turns, self.end, progress, stop)?;
+        if stop.load(Ordering::Relaxed) {
+            // Ctrl-C also reaches the program, which may have ended before the flag was read.
+            return Err(PredictError::Interrupted { during: "measured" });
+        }
         let report = Report {
             job,
             core,
             recorded,
-            other,
+            other: other.as_ref(),
             measured,
-            siblings: &siblings,
-            fitted,
-            simulated,
+            siblings,
+            fitted: &fitted,
+            simulated: &simulated,
             beside: &beside,
             threads: &threads,
             stacked,
-            extrapolated,
+            extrapolated: ExtrapolatedRun::of(recorded, &simulated),
         };
-        predictions.push(report.document(started, begun.elapsed()));
+        Ok(report.document(self.started, self.begun.elapsed()))
     }
-    if stop.load(Ordering::Relaxed) {
-        // Ctrl-C also reaches the program, which may have ended before the flag was read.
-        return Err(PredictError::Interrupted { during: "measured" });
+
+    /// Keeps the trace, if the job asks for it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(self) -> Result<(), PredictError> {
+        self.recorded.keep(self.job.keep.as_deref())
     }
-    recorded.keep(job.keep.as_deref())?;
-    Ok(predictions)
 }
 
 fn record(

@@ -7,9 +7,9 @@ use serde::de::Error;
 
 use crate::json::Head;
 use crate::{
-    Audit, Bench, Blocks, CapacityCurve, Document, Placements, Prediction, PredictionTable,
-    ReadError, Record, Run, RunComparison, Schedule, Simulation, StudyResult, ThreadSweep, Tree,
-    Trend,
+    Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction,
+    PredictionSweep, PredictionTable, ReadError, Record, Run, RunComparison, Schedule, Simulation,
+    StudyResult, ThreadSweep, Tree, Trend,
 };
 
 macro_rules! documents {
@@ -66,6 +66,8 @@ documents! {
     Prediction(Prediction),
     /// What `corun predict` answers for several core models.
     Predictions(PredictionTable),
+    /// What `corun sweep` answers.
+    Sweep(Record<PredictionSweep>),
     /// What `corun threads` answers.
     Threads(Record<ThreadSweep>),
     /// What `corun capacity` answers.
@@ -82,6 +84,8 @@ documents! {
     Comparison(Record<RunComparison>),
     /// What `corun trend` answers.
     Trend(Record<Trend>),
+    /// What `corun fleet report` answers.
+    FleetReport(Record<FleetReport>),
 }
 
 fn other(format: String, text: &str) -> Result<AnyDocument, ReadError> {

@@ -16,6 +16,7 @@ mod calibration;
 mod capacity;
 mod command_times;
 mod fleet;
+mod fleet_report;
 mod issue;
 mod json;
 mod kept_runs;
@@ -30,6 +31,7 @@ mod placement;
 mod placements;
 mod plain;
 mod prediction;
+mod prediction_sweep;
 mod progress;
 mod record;
 mod run;
@@ -78,6 +80,10 @@ pub use command_times::{CommandTimes, ProcessTimes};
 pub use fleet::{
     FleetCollection, FleetCounts, FleetFate, FleetJob, FleetNode, FleetPlan, FleetStatus, FleetTask,
 };
+pub use fleet_report::{
+    BestOverNodes, FigureOverNodes, FleetReport, HardwareType, NodeFinding, NodeFindingKind,
+    NodeValue, OddNode, OutlyingValue, ProgramOverNodes, UnmeasuredNode,
+};
 pub use issue::IssueCycles;
 pub use json::{Document, ReadError, json_text};
 pub use kept_runs::{KeptRun, KeptRunList};
@@ -100,6 +106,7 @@ pub use prediction::{
     CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
     Prediction, PredictionTable, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
+pub use prediction_sweep::{PredictionSweep, SweepCell};
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
 pub use record::{Body, Record};
 pub use run::{

@@ -174,6 +174,17 @@ pub struct Workload {
     pub input: Option<FileContent>,
 }
 
+impl Workload {
+    /// What was run, on one line: a command, or a workload with its parameters.
+    pub fn label(&self) -> String {
+        if !self.command.is_empty() {
+            return shell_words::join(&self.command);
+        }
+        let parameters = self.parameters.iter().map(|(name, value)| format!(" {name}={value}"));
+        self.name.clone() + &parameters.collect::<String>()
+    }
+}
+
 /// What a file held: enough to notice that it was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileContent {
@@ -229,6 +240,10 @@ pub struct MachineSummary {
     pub cores: u32,
     /// The largest number of online siblings of a core.
     pub smt_width: u32,
+    /// The sizes of a cache of each level, in bytes, by `L1d`, `L1i`, `L2`, ...: several on a hybrid machine. Empty where the
+    /// kernel reports none, and in documents of older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub caches: BTreeMap<String, Vec<u64>>,
     /// The kernel's `smt/control`.
     pub smt_control: Option<String>,
     /// The kernel's `smt/active`.
@@ -247,6 +262,36 @@ pub struct MachineSummary {
     /// What the kernel says of each vulnerability of the processor; empty where it says nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub vulnerabilities: BTreeMap<String, String>,
+}
+
+impl MachineSummary {
+    /// Its hardware, firmware and kernel as names with values, absent where they are not known: what may differ between
+    /// machines that look alike. The host's name is not among them.
+    pub fn settings(&self) -> Vec<(String, Option<String>)> {
+        let text = |texts: &[String]| (!texts.is_empty()).then(|| texts.join(", "));
+        let word = |is_on| if is_on { "on" } else { "off" }.to_owned();
+        let mitigations = self.vulnerabilities.iter();
+        let mitigations =
+            mitigations.map(|(name, state)| (format!("mitigation of {name}"), Some(state.clone())));
+        let first = [
+            ("CPU", self.cpu_model.clone()),
+            ("hypervisor", self.hypervisor.clone()),
+            ("kernel", self.kernel.clone()),
+            ("microcode", self.microcode.clone()),
+        ];
+        let last = [
+            ("frequency driver", text(&self.frequency_drivers)),
+            ("governor", text(&self.governors)),
+            ("turbo", self.turbo.map(word)),
+            ("SMT", self.smt_active.map(word)),
+            ("SMT width", Some(self.smt_width.to_string())),
+            ("cores", Some(self.cores.to_string())),
+            ("online CPUs", Some(self.online_cpus.to_string())),
+            ("allowed CPUs", Some(self.allowed_cpus.to_string())),
+        ];
+        let named = |(name, value): (&str, Option<String>)| (name.to_owned(), value);
+        first.into_iter().map(named).chain(mitigations).chain(last.into_iter().map(named)).collect()
+    }
 }
 
 /// How the experiment was laid out.

@@ -14,6 +14,7 @@ mod csv;
 mod destination;
 mod figures;
 mod fleet;
+mod fleet_report;
 mod grid;
 mod latex;
 mod markdown;
@@ -25,6 +26,7 @@ mod schedule;
 mod shapes;
 mod simulation;
 mod study;
+mod sweep;
 mod tables;
 mod terminal;
 mod threads;
@@ -48,6 +50,9 @@ pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{grouped, interval, joules, ratio, seconds};
 pub use fleet::{fleet_plan_to_terminal, fleet_status_to_terminal};
+pub use fleet_report::{
+    fleet_report_in_brief, fleet_report_to_csv, fleet_report_to_markdown, fleet_report_to_terminal,
+};
 pub use latex::{bench_to_latex, study_to_latex, threads_to_latex, to_latex};
 pub use markdown::to_markdown;
 pub use model::{checked_models, describe_model, list_models, models_side_by_side};
@@ -60,6 +65,7 @@ pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
+pub use sweep::{sweep_to_csv, sweep_to_terminal};
 pub use terminal::{answers_to_terminal, to_terminal};
 /// The sentences and tables that results are shown with, before they take a form: for pages.
 pub mod parts {
@@ -97,6 +103,13 @@ pub mod parts {
     pub mod comparison {
         pub use crate::compare::answers::{answers, gate};
         pub use crate::compare::comparison::{differences, method, name, not_compared, tables};
+    }
+
+    /// Parts of a report over nodes.
+    pub mod fleet {
+        pub use crate::fleet_report::words::{
+            answers, method, odd_nodes, reasons, tables, title, unmeasured,
+        };
     }
 
     /// Parts of a workload's figures over its runs.

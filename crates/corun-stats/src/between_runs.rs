@@ -41,11 +41,19 @@ impl RunValue {
         Some(Self { log: value.ln(), standard_error: (high / low).ln() / 2.0 / reach, blocks })
     }
 
-    fn variance(&self) -> f64 {
+    /// The same as an estimate, with its interval at `level`; `None` if it is not finite, or unless 0 < `level` < 1.
+    pub fn estimate(&self, level: f64) -> Option<Estimate> {
+        let is_finite = self.log.is_finite() && self.standard_error.is_finite();
+        is_finite
+            .then(|| Estimate::of(self.log, self.standard_error, self.blocks, self.blocks))?
+            .at_level(level)
+    }
+
+    pub(crate) fn variance(&self) -> f64 {
         self.standard_error.powi(2)
     }
 
-    fn freedom(&self) -> f64 {
+    pub(crate) fn freedom(&self) -> f64 {
         f64::from(self.blocks.max(2) - 1)
     }
 }

@@ -59,6 +59,9 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
         AnyDocument::Audit(audit) => of_audit(*audit),
         AnyDocument::Prediction(prediction) => of_predictions(vec![*prediction]),
         AnyDocument::Predictions(table) => of_predictions(table.predictions),
+        AnyDocument::Sweep(sweep) => {
+            of_predictions(sweep.body.cells.into_iter().filter_map(|it| it.prediction).collect())
+        }
         AnyDocument::Threads(sweep) => of_sweep(*sweep),
         AnyDocument::Capacity(curve) => of_capacity(*curve),
         AnyDocument::Simulation(simulation) => of_simulation(*simulation),
@@ -66,7 +69,10 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
         AnyDocument::Blocks(blocks) => of_blocks(*blocks),
         AnyDocument::Schedule(schedule) => of_schedule(*schedule),
         // What follows from kept runs is not kept itself.
-        AnyDocument::Comparison(_) | AnyDocument::Trend(_) | AnyDocument::Other { .. } => {
+        AnyDocument::Comparison(_)
+        | AnyDocument::Trend(_)
+        | AnyDocument::FleetReport(_)
+        | AnyDocument::Other { .. } => {
             let found = on_one_line(&shortened(&format, MOST));
             return Err(refused(&format!("expected the document of a run, found \"{found}\"")));
         }

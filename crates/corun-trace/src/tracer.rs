@@ -38,7 +38,7 @@ pub use ptrace::{Ptrace, Step};
 pub use qemu::Qemu;
 
 /// A way to see what a program executes.
-pub trait Tracer {
+pub trait Tracer: Sync {
     /// As given to `--tracer`.
     fn name(&self) -> &'static str;
 

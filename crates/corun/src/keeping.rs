@@ -41,7 +41,7 @@ struct Asked {
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
 /// The commands whose answers are kept.
-const KEPT: [&str; 10] = [
+const KEPT: [&str; 11] = [
     "measure",
     "threads",
     "capacity",
@@ -49,6 +49,7 @@ const KEPT: [&str; 10] = [
     "bench memory-hierarchy",
     "predict",
     "simulate",
+    "sweep",
     "study run",
     "audit",
     "schedule",

@@ -57,6 +57,11 @@ impl Problem {
         Self { next_step: next_step.into(), ..self }
     }
 
+    /// What was expected and found, without what to do.
+    pub(crate) fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
     /// Says it on standard error and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         complain(&self.to_string());

@@ -7,6 +7,7 @@ mod bench;
 mod capacity;
 mod common;
 mod comparison;
+mod fleet;
 mod other;
 mod placements;
 mod prediction;
@@ -236,6 +237,8 @@ impl<'a> Opened<'a> {
             AnyDocument::Placements(it) => placements::article(it, detail),
             AnyDocument::Comparison(it) => comparison::article(it, detail),
             AnyDocument::Trend(it) => comparison::over_time(it, detail),
+            AnyDocument::FleetReport(it) => fleet::article(it, detail),
+            AnyDocument::Sweep(it) => other::article(&Tree::of(it), detail),
             AnyDocument::Simulation(it) => other::article(&Tree::of(it), detail),
             AnyDocument::Blocks(it) => other::article(&Tree::of(it), detail),
             AnyDocument::Other { format, fields } if format == topology::FORMAT => {

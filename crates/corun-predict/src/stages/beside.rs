@@ -106,7 +106,8 @@ impl BesideRun {
             .zip(&plans)
             .flat_map(|(at, plan)| plan.tasks(at, recorded, other, job.beside.seed))
             .collect();
-        let mut done = simulate(job.pages, core.timings, &tasks, progress, stop)?.into_iter();
+        let mut done =
+            simulate((job.pages, job.jobs), core.timings, &tasks, progress, stop)?.into_iter();
         let mut runs: Vec<Self> = plans.into_iter().map(Self::empty).collect();
         for task in &tasks {
             let windows = &mut runs[task.planned].windows;
@@ -209,7 +210,7 @@ fn threads(placement: Placement, model: &CoreModel, is_pair: bool) -> u32 {
 
 /// All simulations, several at a time, in their order.
 fn simulate(
-    pages: PageSize,
+    (pages, jobs): (PageSize, usize),
     timings: &TimingTable,
     tasks: &[Task<'_>],
     progress: &dyn Progress,
@@ -224,7 +225,6 @@ fn simulate(
     };
     let all: u64 = tasks.iter().map(recorded).sum();
     progress.begin(Stage::new("simulating beside siblings", "instructions", all));
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let results = in_parallel(jobs, tasks.len(), |at| {
         let task = &tasks[at];
         let reported = AtomicU64::new(0);

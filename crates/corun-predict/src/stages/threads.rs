@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_record::{Estimate, PageSize, Placement, Progress, Stage};
+use corun_record::{Estimate, Placement, Progress, Stage};
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
 use corun_sim::{
     PlacedWorker, Process, Setup, Simulated, SimulationError, Unwatched, in_parallel,
@@ -253,7 +253,7 @@ impl ThreadsRun {
                         workers: slots(placement, cores, model),
                     });
                     let tasks: Vec<Task<'_>> = tasks.collect();
-                    let done = simulate(core.timings, &tasks, (job.pages, job.beside.seed), stop)?;
+                    let done = simulate(job, core.timings, &tasks, stop)?;
                     Ok::<_, PredictError>((windows, done))
                 };
                 let (windows, done) = of(it.reference)?;
@@ -276,13 +276,13 @@ impl ThreadsRun {
 
 /// All windows, several at a time.
 fn simulate(
+    job: &Job<'_>,
     timings: &TimingTable,
     tasks: &[Task<'_>],
-    (pages, seed): (PageSize, u64),
     stop: &AtomicBool,
 ) -> Result<Vec<SimulatedThreads>, PredictError> {
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let done = in_parallel(jobs, tasks.len(), |at| {
+    let (pages, seed) = (job.pages, job.beside.seed);
+    let done = in_parallel(job.jobs, tasks.len(), |at| {
         let task = &tasks[at];
         if stop.load(Ordering::Relaxed) {
             return Ok(None);

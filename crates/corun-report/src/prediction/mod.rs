@@ -6,6 +6,8 @@ mod words;
 pub use siblings::{advice, answers, most_and_least, reasons};
 pub use words::{gerund, sentences};
 
+pub(crate) use siblings::rows;
+
 use corun_record::{
     ClockSource, Estimate, MeasuredRuns, Metric, OtherProgram, Prediction, PredictionTable, Source,
     TracedWorkload, on_one_line,

@@ -342,7 +342,7 @@ pub fn advice(prediction: &Prediction) -> Vec<String> {
 }
 
 /// A row of a table of several cores for each placement and each changed field.
-pub(super) fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
+pub(crate) fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
     let core = &prediction.core.model;
     let ipc = prediction.estimate(Metric::InstructionsPerCycle, Source::Predicted);
     let ipc = ipc.map_or_else(|| "-".to_owned(), |it| format!("{:.2}", it.value));

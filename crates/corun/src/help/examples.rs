@@ -177,6 +177,27 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     ("models check", &[example("A model of your own", "corun models check host.toml")]),
     ("models diff", &[example("Where two models differ", "corun models diff zen4 host.toml")]),
     (
+        "sweep",
+        &[
+            example(
+                "Two programs on all cores that there are models of",
+                "corun sweep --model all --program './solver input' --workload chase",
+            ),
+            example(
+                "Sizes of the reorder buffer, for a spreadsheet",
+                "corun sweep --model zen4 --vary rob.entries=128,224,512 --csv rob.csv -- ./solver input",
+            ),
+            example(
+                "Going on where an earlier sweep was interrupted",
+                "corun sweep --model all --resume last -- ./solver input",
+            ),
+            example(
+                "A task for each program on a cluster",
+                "corun sweep --model all --slurm /shared/sweep --program ./one --program ./two",
+            ),
+        ],
+    ),
+    (
         "simulate",
         &[
             example("A recorded program on a core", "corun simulate --model zen4 gzip.trace"),
@@ -349,6 +370,20 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             example(
                 "With the fate of each task, for a program",
                 "corun fleet collect --json - yield.fleet",
+            ),
+        ],
+    ),
+    (
+        "fleet report",
+        &[
+            example(
+                "Each hardware type's yield, and the nodes that differ",
+                "corun fleet report yield.fleet",
+            ),
+            example("As a page to look at", "corun fleet report -o report.html yield.fleet"),
+            example(
+                "The value of each node, for a spreadsheet",
+                "corun fleet report --csv nodes.csv yield.fleet",
             ),
         ],
     ),

@@ -8,11 +8,11 @@ use corun_machine::sharing::CpuSharing;
 use corun_machine::switch::SmtStatus;
 use corun_record::{
     Activity, Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CapacityCurve,
-    CommandTimes, CoreCalibration, Document, FleetPlan, FleetStatus, FormCalibration, KeptRunList,
-    ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements, Prediction,
-    PredictionTable, ReadError, Record, Run, RunComparison, Schedule, SchedulingList, Simulation,
-    StudyDescription, StudyList, StudyResult, ThreadSweep, TraceInfo, Trend, WorkloadDescription,
-    WorkloadList, YieldRecord,
+    CommandTimes, CoreCalibration, Document, FleetPlan, FleetReport, FleetStatus, FormCalibration,
+    KeptRunList, ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements,
+    Prediction, PredictionSweep, PredictionTable, ReadError, Record, Run, RunComparison, Schedule,
+    SchedulingList, Simulation, StudyDescription, StudyList, StudyResult, ThreadSweep, TraceInfo,
+    Trend, WorkloadDescription, WorkloadList, YieldRecord,
 };
 use serde_json::Value;
 
@@ -59,6 +59,8 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<CommandTimes>(),
         schema_of::<FleetPlan>(),
         schema_of::<FleetStatus>(),
+        schema_of::<FleetReport>(),
+        schema_of::<PredictionSweep>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

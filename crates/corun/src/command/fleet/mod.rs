@@ -4,6 +4,7 @@ mod campaign;
 mod cancel;
 mod collect;
 mod plan;
+mod report;
 mod status;
 mod submit;
 mod task;
@@ -24,6 +25,8 @@ pub(crate) enum Action {
     Status(status::Arguments),
     /// Keep the answers in the store, each once
     Collect(collect::Arguments),
+    /// Show yield, best placement and verdict by hardware type, and the nodes that differ
+    Report(report::Arguments),
     /// Cancel the tasks that wait or run
     Cancel(cancel::Arguments),
     /// Run one task on a node (not for people)
@@ -37,6 +40,7 @@ pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
         Action::Submit(arguments) => submit::run(arguments),
         Action::Status(arguments) => status::run(arguments),
         Action::Collect(arguments) => collect::run(arguments),
+        Action::Report(arguments) => report::run(arguments),
         Action::Cancel(arguments) => cancel::run(arguments),
         Action::Task(arguments) => task::run(arguments),
     }

@@ -1,6 +1,7 @@
 //! `corun predict -- COMMAND`: what a busy sibling would do to a program on a core, and what it takes there alone.
 
 mod cores;
+mod each;
 mod hardware;
 
 use std::ffi::OsString;
@@ -17,6 +18,8 @@ use corun_predict::{
 use corun_record::{Caveat, Document, Exit, Placement, Prediction, PredictionTable};
 use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
+
+pub(super) use each::{CoreVariant, on_each};
 
 use cores::ChosenCore;
 use hardware::Recorder;
@@ -152,13 +155,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 /// # Errors
 /// If the line has no meaning, or the program cannot be predicted.
 pub(super) fn prediction(line: &[OsString]) -> Result<Prediction, Problem> {
-    let matches = Arguments::augment_args(clap::Command::new("predict")).try_get_matches_from(line);
-    let arguments = matches.and_then(|it| Arguments::from_arg_matches(&it)).map_err(|error| {
-        Problem::usage(error.to_string(), "`corun predict --help` says what can be predicted.")
-    })?;
-    let ((), table) = predicted(&arguments, || Ok(()))?;
+    let ((), table) = predicted(&parsed(line)?, || Ok(()))?;
     table.predictions.into_iter().next().ok_or_else(|| {
         Problem::failed("expected a prediction, found none", "Ask for one core model.")
+    })
+}
+
+/// The arguments of a line of `corun predict`.
+fn parsed(line: &[OsString]) -> Result<Arguments, Problem> {
+    let matches = Arguments::augment_args(clap::Command::new("predict")).try_get_matches_from(line);
+    matches.and_then(|it| Arguments::from_arg_matches(&it)).map_err(|error| {
+        Problem::usage(error.to_string(), "`corun predict --help` says what can be predicted.")
     })
 }
 
@@ -229,6 +236,7 @@ fn predicted<T>(
         measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
         measure_siblings,
         keep: arguments.keep.clone(),
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
         max_time: arguments.max_time,
         machine: &machine,
     };

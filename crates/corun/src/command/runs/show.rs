@@ -58,7 +58,9 @@ fn rendered(command: &str, text: &str) -> Result<String, Problem> {
         AnyDocument::Blocks(it) => corun_report::blocks_to_terminal(&it, columns),
         AnyDocument::Schedule(it) => corun_report::schedule_to_terminal(&it.body, columns),
         AnyDocument::Comparison(it) => corun_report::comparison_to_terminal(&it, columns, false),
+        AnyDocument::Sweep(it) => corun_report::sweep_to_terminal(&it, columns),
         AnyDocument::Trend(it) => corun_report::trend_to_terminal(&it, columns),
+        AnyDocument::FleetReport(it) => corun_report::fleet_report_to_terminal(&it, columns),
         AnyDocument::Other { format, .. } => {
             return Err(Problem::failed(
                 format!("expected a document that this corun shows, found {}", excerpt(&format)),

@@ -1,0 +1,110 @@
+//! A sweep as a job array: a task for each program, which is a sweep of that program on a node.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use corun_fleet::layout::Directory;
+use corun_fleet::slurm::SlurmCommands;
+use corun_fleet::{CommandPlan, FleetError, Plan, prepare, results, submit};
+use corun_record::{AnyDocument, PredictionSweep, shown};
+
+use super::Arguments;
+use super::cells::{self, SweptProgram};
+use crate::problem::{Problem, say};
+use crate::values;
+
+/// How a sweep goes to Slurm.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Slurm")]
+pub(super) struct SlurmArguments {
+    /// Submit the sweep as a job array, a task for each program, with its results in DIR, which all nodes see; the same line
+    /// again shows what is done and submits what has no result
+    #[arg(long, value_name = "DIR")]
+    slurm: Option<PathBuf>,
+    /// The partition
+    #[arg(long, value_name = "NAME", requires = "slurm")]
+    partition: Option<String>,
+    /// Another option of sbatch, such as --account=NAME; can be given several times
+    #[arg(long, value_name = "OPTION", requires = "slurm", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// The time limit of each task
+    #[arg(long, value_name = "TIME", requires = "slurm", default_value = "1h", value_parser = values::duration)]
+    time_limit: Duration,
+}
+
+impl SlurmArguments {
+    /// The directory of a sweep that goes to Slurm.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.slurm.as_deref()
+    }
+}
+
+/// Submits the programs that have no result and neither wait nor run; the sweep has the cells that are done.
+///
+/// # Errors
+/// If the directory is that of another campaign, or Slurm does not take the tasks.
+pub(super) fn run(
+    arguments: &Arguments,
+    plan: &cells::Plan,
+    directory: &Path,
+) -> Result<PredictionSweep, Problem> {
+    let absolute = directory.canonicalize().or_else(|_| std::path::absolute(directory));
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| FleetError::File { path, source }
+    };
+    let absolute = Directory::new(absolute.map_err(failed(directory))?);
+    let corun = std::env::current_exe().map_err(failed(Path::new("/proc/self/exe")))?;
+    let folder = std::env::current_dir().map_err(failed(Path::new(".")))?;
+    let tasks = plan.programs.iter().map(|it| (it.name.clone(), task(arguments, plan, it)));
+    let planned = Plan::of_commands(CommandPlan {
+        name: "sweep".to_owned(),
+        folder,
+        partition: arguments.slurm.partition.clone(),
+        sbatch: arguments.slurm.sbatch.clone(),
+        time_limit: arguments.slurm.time_limit,
+        tasks: tasks.collect(),
+    })?;
+    let planned = prepare(planned, &absolute, &corun)?;
+    let submitted = submit(&SlurmCommands, &planned, &absolute)?;
+    if !arguments.output.quiet {
+        say(&match submitted.tasks {
+            0 => "Nothing was submitted: every program has a result, waits or runs.".to_owned(),
+            tasks => format!(
+                "{tasks} of {} programs were submitted. The same line shows what is done; `corun fleet status {}` what waits \
+                 or runs.",
+                plan.programs.len(),
+                shown(directory)
+            ),
+        });
+    }
+    let found = results::read(&planned, &absolute)?;
+    let mut sweep = plan.with(None);
+    for result in results::counted(&absolute, &found).into_values() {
+        let Some(document) = &result.document else { continue };
+        let Ok(AnyDocument::Sweep(of_program)) = AnyDocument::from_json(document.get()) else {
+            say(&format!("corun: a result on {} is no sweep", result.attempt.node));
+            continue;
+        };
+        for cell in of_program.body.cells {
+            if let Some(known) = sweep.cells.iter_mut().find(|it| it.is_same(&cell)) {
+                *known = cell;
+            }
+        }
+    }
+    Ok(sweep)
+}
+
+/// What corun does on a node: the cells of one program.
+fn task(arguments: &Arguments, plan: &cells::Plan, program: &SweptProgram) -> Vec<String> {
+    let mut words =
+        ["sweep", "--json", "-", "--quiet", "--no-store", "--model"].map(str::to_owned).to_vec();
+    words.push(arguments.model.join(","));
+    for (field, values) in &arguments.vary {
+        words.extend(["--vary".to_owned(), format!("{field}={values}")]);
+    }
+    words.extend(plan.options().iter().cloned());
+    words.extend(program.option.clone());
+    words
+}

@@ -29,13 +29,11 @@ impl Watched {
     fn is_right(&self, case: &str) -> bool {
         let Self { truth, activity } = self;
         let shares = &activity.cores[0].busy_siblings;
-        // The monitor itself runs on a sibling, too, which the truth does not hold.
-        let most = TWO_POINTS + activity.co_busy.cost;
-        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= most;
+        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= TWO_POINTS;
         // Host CPUs of their own: each sibling does as much as one alone.
         let used = 0.5 * truth[1] + truth[2];
         let capacity = &activity.capacity;
-        let range = capacity.used_low - most..=capacity.used_high + most;
+        let range = capacity.used_low - TWO_POINTS..=capacity.used_high + TWO_POINTS;
         eprintln!(
             "{case}: {shares:.3?}, truth {truth:.3?}; {used:.3} in {range:.3?}; {:?}",
             activity.co_busy

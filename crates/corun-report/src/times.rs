@@ -188,6 +188,9 @@ mod tests {
     fn not_all_of_many_processes_are_named() {
         let left: Vec<_> = (0..12).map(|it| process(it, "job", [1.0; 3], &[0])).collect();
         let named = named(&left.iter().collect::<Vec<_>>());
-        assert!(named.starts_with("0 (job), 1 (job), ") && named.ends_with(" and 2 more"), "{named}");
+        assert!(
+            named.starts_with("0 (job), 1 (job), ") && named.ends_with(" and 2 more"),
+            "{named}"
+        );
     }
 }

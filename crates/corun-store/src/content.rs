@@ -363,9 +363,10 @@ fn of_capacity(record: Record<CapacityCurve>) -> Content {
     let ending = record.ending.sentence.clone();
     let (head, curve) = of_record("capacity", record);
     let answer = curve.answer.as_ref().map_or(ending, |it| {
-        let smt_yield = curve.smt_yield.as_ref().map(|it| {
-            format!("; SMT yield {:.2} ({:.2} to {:.2})", it.value, it.low, it.high)
-        });
+        let smt_yield = curve
+            .smt_yield
+            .as_ref()
+            .map(|it| format!("; SMT yield {:.2} ({:.2} to {:.2})", it.value, it.low, it.high));
         let used = format!(
             "{:.0} to {:.0} % used at {:.0} % reported",
             it.used_low * 100.0,

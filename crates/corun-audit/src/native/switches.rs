@@ -74,7 +74,11 @@ impl Switches {
 }
 
 /// When processes other than `own` and the idle task (0) had the CPU, in the span that was recorded.
-fn foreign(switches: &[TaskSwitch], own: &BTreeSet<u32>, [begun, ended]: [u64; 2]) -> Vec<[u64; 2]> {
+fn foreign(
+    switches: &[TaskSwitch],
+    own: &BTreeSet<u32>,
+    [begun, ended]: [u64; 2],
+) -> Vec<[u64; 2]> {
     let mut intervals = Vec::new();
     let mut since = begun;
     let mut last = None;

@@ -140,8 +140,7 @@ mod tests {
             bytes.extend(field.to_ne_bytes());
         }
         bytes.extend(5_u64.to_ne_bytes());
-        let left =
-            TaskSwitch { at_ns: 5, is_out: true, process: 3, thread: 4, other_thread: 2 };
+        let left = TaskSwitch { at_ns: 5, is_out: true, process: 3, thread: 4, other_thread: 2 };
         assert_eq!(parse(&bytes, SWITCHED_OUT), Some(left));
         assert_eq!(parse(&bytes, 0), Some(TaskSwitch { is_out: false, ..left }));
         assert_eq!(parse(&bytes[..23], 0), None);

@@ -91,9 +91,9 @@ fn the_capacity_that_is_left_survives_every_size() {
     for view in &views {
         for (width, height) in [(20, 5), (17, 1), (20, 2), (33, 3), (40, 12), (59, 5), (60, 5)] {
             let text = drawn(view, width, height);
-            let is_whole = text.lines().any(|line| {
-                line.split_once("left ").is_some_and(|(_, left)| left.contains(" %"))
-            });
+            let is_whole = text
+                .lines()
+                .any(|line| line.split_once("left ").is_some_and(|(_, left)| left.contains(" %")));
             assert!(is_whole, "{width}x{height}:\n{text}");
         }
     }

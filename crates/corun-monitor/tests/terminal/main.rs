@@ -41,7 +41,10 @@ fn a_panic_gives_the_terminal_back_and_is_read_there() {
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
-            return corun_testing::skip("panic on a terminal", &format!("script of util-linux: {error}"));
+            return corun_testing::skip(
+                "panic on a terminal",
+                &format!("script of util-linux: {error}"),
+            );
         }
     };
     let seen = String::from_utf8_lossy(&output.stdout);

@@ -139,7 +139,10 @@ impl Arguments {
         }
         if self.interval < SHORTEST {
             return Err(Problem::usage(
-                format!("expected an interval of at least 100ms, found {}", humantime::format_duration(self.interval)),
+                format!(
+                    "expected an interval of at least 100ms, found {}",
+                    humantime::format_duration(self.interval)
+                ),
                 "Use a longer --interval: Prometheus scrapes every 15 s or less often.",
             ));
         }

@@ -4,8 +4,8 @@ use corun_measure::analysis::{estimate, noise_floor, ratio};
 use corun_measure::foreign_load::ForeignLoadByArm;
 use corun_measure::series::Series;
 use corun_record::{
-    Arm, CapacityLevel, CapacityPoint, Estimate, Filling, FillingCurve, Metric, Observation,
-    Sample, Source,
+    CapacityLevel, CapacityPoint, Estimate, Filling, FillingCurve, Metric, Observation, Sample,
+    Source,
 };
 use corun_stats::ForeignLoad;
 
@@ -201,7 +201,7 @@ impl<'a> UsedCapacity<'a> {
 pub(crate) mod tests {
     use std::collections::BTreeMap;
 
-    use corun_record::{CapacityCurve, Evidence, Mode, Workload};
+    use corun_record::{Arm, CapacityCurve, Evidence, Mode, Workload};
 
     use super::*;
     use crate::capacity::design::tests::cores;

@@ -104,7 +104,7 @@ pub(crate) fn figure(curve: &Record<CapacityCurve>) -> Option<Figure> {
         message: capacity::answer(curve),
         note: format!(
             "The work done in a second with so many logical CPUs busy, over that with all of them busy. Line at a mark: {intervals}. \
-             The dashed line is what the kernel's count takes for used. {}; {}.",
+             The dashed line is what the kernel's count takes for used. Run: {}; {}.",
             prose::work(&body.workload),
             curve.machine.as_ref().map(prose::machine).unwrap_or_default()
         ),

@@ -94,7 +94,7 @@ pub fn analyse(
             analysis.observations.extend(seen);
         }
         analysis.observations.extend(details::of(&analyst, arm, samples));
-        analysis.observations.extend(analyst.noise_floor(&arm.id));
+        analysis.observations.extend(noise_floor(&analyst.throughput, &arm.id));
     }
     let mut comparisons = comparisons(arms);
     // What ran elsewhere is no evidence for the arm that it was to be.
@@ -150,6 +150,49 @@ fn is_finite(estimate: &Estimate) -> bool {
     [estimate.value, estimate.low, estimate.high].iter().all(|limit| limit.is_finite())
 }
 
+/// An estimate on the log scale as a ratio with its interval, unless it says nothing.
+pub fn ratio(estimate: &corun_stats::Estimate) -> Option<Estimate> {
+    Some(on_ratio_scale(estimate)).filter(is_finite)
+}
+
+/// The mean of one log a block, with an interval at `level` that holds what load of others may have done; `load_seen`
+/// says whether the run saw any.
+pub fn estimate(
+    logs: &[f64],
+    level: f64,
+    load_seen: bool,
+    load: &ForeignLoad,
+) -> Option<corun_stats::Estimate> {
+    let estimate = corun_stats::steady(logs, level, load_seen)?;
+    Some(estimate.allowing(load.allowance()))
+}
+
+/// The noise floor of an arm that has a twin, as a fraction, with the A/A ratio's own interval around it.
+pub fn noise_floor(throughput: &Series, arm: &str) -> Option<Observation> {
+    let logs = throughput.against_twin(arm);
+    let interval = corun_stats::paired(&logs, 0.95)?;
+    let floor = corun_stats::noise_floor(&logs)?.exp_m1();
+    if !floor.is_finite() {
+        return None;
+    }
+    Some(Observation {
+        metric: Metric::NoiseFloor,
+        arm: arm.to_owned(),
+        against: None,
+        of: None,
+        unit: "1".to_owned(),
+        estimate: Estimate {
+            value: floor,
+            low: interval.low.exp_m1(),
+            high: interval.high.exp_m1(),
+            level: interval.level,
+            blocks: interval.blocks,
+        },
+        bootstrap: None,
+        source: Source::Measured,
+    })
+}
+
 struct Analyst<'a> {
     throughput: Series,
     disturbed: ForeignLoadByArm,
@@ -173,10 +216,8 @@ impl Analyst<'_> {
         self.observation_beside((metric, arm, against, unit), logs, &ForeignLoad::default())
     }
 
-    /// The mean of one log a block, with an interval that holds what load of others may have done.
     fn estimate(&self, logs: &[f64], load: &ForeignLoad) -> Option<corun_stats::Estimate> {
-        let estimate = corun_stats::steady(logs, self.question.level, self.load_seen)?;
-        Some(estimate.allowing(load.allowance()))
+        estimate(logs, self.question.level, self.load_seen, load)
     }
 
     /// An observation of a metric of an arm (against another, in a unit).
@@ -187,10 +228,7 @@ impl Analyst<'_> {
         load: &ForeignLoad,
     ) -> Option<Observation> {
         let level = self.question.level;
-        let estimate = on_ratio_scale(&self.estimate(logs, load)?);
-        if !is_finite(&estimate) {
-            return None;
-        }
+        let estimate = ratio(&self.estimate(logs, load)?)?;
         let bootstrap = (logs.len() >= BOOTSTRAP_FROM_BLOCKS)
             .then(|| corun_stats::bootstrap_t(logs, level, RESAMPLES, self.question.seed))
             .flatten()
@@ -208,32 +246,6 @@ impl Analyst<'_> {
             unit: unit.to_owned(),
             estimate,
             bootstrap,
-            source: Source::Measured,
-        })
-    }
-
-    /// The noise floor of an arm, as a fraction, with the A/A ratio's own interval around it.
-    fn noise_floor(&self, arm: &str) -> Option<Observation> {
-        let logs = self.throughput.against_twin(arm);
-        let interval = corun_stats::paired(&logs, 0.95)?;
-        let floor = corun_stats::noise_floor(&logs)?.exp_m1();
-        if !floor.is_finite() {
-            return None;
-        }
-        Some(Observation {
-            metric: Metric::NoiseFloor,
-            arm: arm.to_owned(),
-            against: None,
-            of: None,
-            unit: "1".to_owned(),
-            estimate: Estimate {
-                value: floor,
-                low: interval.low.exp_m1(),
-                high: interval.high.exp_m1(),
-                level: interval.level,
-                blocks: interval.blocks,
-            },
-            bootstrap: None,
             source: Source::Measured,
         })
     }

@@ -19,14 +19,14 @@ struct LostShares {
 
 /// What load took from each arm and twin, by block.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct ForeignLoadByArm {
+pub struct ForeignLoadByArm {
     by_arm: BTreeMap<String, Vec<LostShares>>,
     twins: BTreeMap<String, String>,
 }
 
 impl ForeignLoadByArm {
     /// What these samples say.
-    pub(crate) fn of(arms: &[Arm], samples: &[Sample]) -> Self {
+    pub fn of(arms: &[Arm], samples: &[Sample]) -> Self {
         let mut by_arm: BTreeMap<String, Vec<LostShares>> = BTreeMap::new();
         for sample in samples {
             let arm = arms.iter().find(|arm| arm.id == sample.arm);
@@ -38,7 +38,7 @@ impl ForeignLoadByArm {
     }
 
     /// Whether any arm was disturbed often enough that blocks may be alike because of it.
-    pub(crate) fn is_seen(&self) -> bool {
+    pub fn is_seen(&self) -> bool {
         self.by_arm.values().any(|blocks| {
             ForeignLoad::new(blocks.iter().map(|taken| [taken.lost, None]).collect()).is_seen()
         })
@@ -46,7 +46,12 @@ impl ForeignLoadByArm {
 
     /// What disturbed the two arms of a comparison.
     pub(crate) fn between(&self, comparison: &Comparison) -> ForeignLoad {
-        let pairs = self.lost(&comparison.arm).into_iter().zip(self.lost(&comparison.against));
+        self.between_arms(&comparison.arm, &comparison.against)
+    }
+
+    /// What disturbed two arms.
+    pub fn between_arms(&self, arm: &str, against: &str) -> ForeignLoad {
+        let pairs = self.lost(arm).into_iter().zip(self.lost(against));
         ForeignLoad::new(pairs.map(|(arm, against)| [arm, against]).collect())
     }
 

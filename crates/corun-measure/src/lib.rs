@@ -13,7 +13,7 @@ mod evidence;
 pub mod execution;
 pub mod experiment;
 mod file_content;
-mod foreign_load;
+pub mod foreign_load;
 pub mod hyperfine;
 mod initial_state;
 pub mod layout;

@@ -305,10 +305,10 @@ impl Found {
             return Self::from_bounds(uses);
         }
         // Where a sibling was offline in between, or there are too many, the samples do not fit.
-        let of = |(cpus, seen): (&Vec<CpuUse>, &Vec<u32>)| match 1 << cpus.len().min(WIDEST)
-            == seen.len()
+        let of = |(cpus, counts): (&Vec<CpuUse>, &Vec<u32>)| match 1 << cpus.len().min(WIDEST)
+            == counts.len()
         {
-            true => Estimate::from_samples(seen, &busy(cpus)),
+            true => Estimate::from_samples(counts, &seen.busy_by_others(cpus, length_ns)),
             false => Estimate::from_bounds(&busy(cpus)),
         };
         let estimates = uses.iter().zip(&seen.cores).map(of).collect();

@@ -38,6 +38,8 @@ const SAMPLING_COST: f64 = 0.0025;
 pub struct Options {
     /// The root below which `/proc` and `/sys` lie.
     pub root: PathBuf,
+    /// What the cores are, such as siblings that a hypervisor hides; as `/sys` says if there is none.
+    pub machine: Option<Machine>,
     /// Which tasks are read.
     pub tasks: Tasks,
     /// Whether every switch of a task is recorded where this is permitted and cheap enough.
@@ -54,6 +56,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             root: PathBuf::from("/"),
+            machine: None,
             tasks: Tasks::default(),
             exact: true,
             exact_cost: EXACT_COST,
@@ -93,7 +96,10 @@ impl System {
     /// # Errors
     /// If the machine or `/proc/stat` cannot be read.
     pub fn open(options: Options) -> Result<Self, MonitorError> {
-        let machine = Machine::read(&options.root)?;
+        let machine = match &options.machine {
+            Some(machine) => machine.clone(),
+            None => Machine::read(&options.root)?,
+        };
         let is_live = options.root.canonicalize().is_ok_and(|root| root == Path::new("/"));
         check_stat(&options.root)?;
         let mut files =
@@ -173,7 +179,9 @@ impl System {
             return;
         }
         // Between two states of a CPU its files may be missing: what is known is better than nothing.
-        if let Ok(machine) = Machine::read(&self.options.root) {
+        if self.options.machine.is_none()
+            && let Ok(machine) = Machine::read(&self.options.root)
+        {
             self.machine = machine;
         }
         self.cores = Cores::new(&self.machine, self.after.online());

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
 use crate::{Actionable, Exit, steers};
 
@@ -41,7 +42,7 @@ pub trait Document: Serialize + DeserializeOwned + JsonSchema {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Not JSON, or not the fields that were expected.
-    #[error("expected {expected} written by corun as JSON, found something else: {error}")]
+    #[error("expected {expected} written by corun as JSON, found {}", found(error))]
     Form {
         /// The format expected.
         expected: &'static str,
@@ -78,6 +79,22 @@ impl Actionable for ReadError {
             }
             Self::Version { .. } => {
                 "Read it with the corun that wrote it, or a newer one.".to_owned()
+            }
+        }
+    }
+}
+
+/// What a text is that could not be read, and where.
+fn found(error: &serde_json::Error) -> String {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    match error.classify() {
+        Category::Syntax | Category::Io => format!("text that is no JSON ({place})"),
+        Category::Eof => format!("text that ends too early ({place})"),
+        Category::Data => {
+            let said = error.to_string();
+            match said.rsplit_once(", expected ") {
+                Some((given, wanted)) => format!("other JSON: {given} instead of {wanted}"),
+                None => format!("other JSON: {said}"),
             }
         }
     }

@@ -368,7 +368,19 @@ fn of_sweep(record: Record<ThreadSweep>) -> Content {
 fn of_capacity(record: Record<CapacityCurve>) -> Content {
     let ending = record.ending.sentence.clone();
     let (head, curve) = of_record("capacity", record);
-    let answer = curve.answer.map_or(ending, |it| it.sentence);
+    let answer = curve.answer.as_ref().map_or(ending, |it| {
+        let smt_yield = curve
+            .smt_yield
+            .as_ref()
+            .map(|it| format!("; SMT yield {:.2} ({:.2} to {:.2})", it.value, it.low, it.high));
+        let used = format!(
+            "{:.0} to {:.0} % used at {:.0} % reported",
+            it.used_low * 100.0,
+            it.used_high * 100.0,
+            it.reported * 100.0
+        );
+        used + &smt_yield.unwrap_or_default()
+    });
     let part = Part {
         workload: title(&curve.workload),
         operation: curve.workload.operation,

@@ -8,12 +8,13 @@ use rustix::io::Errno;
 
 use crate::Suite;
 use crate::load::LoadMismatch;
+use crate::registry::within_suite;
 
 /// A workload cannot be found, parsed or prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// No workload has this name.
-    #[error("no built-in workload is called `{found}`; the nearest are: {}", known.join(", "))]
+    #[error("no built-in workload is called `{found}`{}", nearest(found, known))]
     UnknownWorkload {
         /// The name asked for.
         found: String,
@@ -249,6 +250,21 @@ impl Remedy {
     }
 }
 
+/// Whether a workload of this name, or a row of a suite, may be meant.
+fn is_near(found: &str, name: &str) -> bool {
+    may_mean(found, within_suite(name))
+}
+
+/// The nearest names, unless not even the first may be meant.
+fn nearest(found: &str, known: &[&str]) -> String {
+    match known.first() {
+        Some(first) if is_near(found, first) => {
+            format!("; the nearest are: {}", known.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
 impl Actionable for WorkloadError {
     fn exit(&self) -> Exit {
         match self {
@@ -291,9 +307,7 @@ impl Actionable for WorkloadError {
             }
             Self::NoneTagged { .. } => "`corun bench list` shows the tags of each workload.".into(),
             Self::UnknownWorkload { found, known } => match known.first() {
-                Some(nearest) if may_mean(found, nearest.rsplit('/').next().unwrap_or(nearest)) => {
-                    format!("Did you mean `{nearest}`?")
-                }
+                Some(nearest) if is_near(found, nearest) => format!("Did you mean `{nearest}`?"),
                 _ => "`corun bench list` shows all of them.".into(),
             },
             Self::UnknownTag { found, known } | Self::UnknownParameter { found, known, .. } => {

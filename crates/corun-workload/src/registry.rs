@@ -107,6 +107,6 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
 const NAMES_TOLD: usize = 12;
 
 /// A row's name without the suite's.
-fn within_suite(name: &str) -> &str {
+pub(crate) fn within_suite(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }

@@ -1,9 +1,10 @@
-//! What the monitor says of co-busy siblings where the truth is known: loads that are busy in turns.
+//! What the monitor says of co-busy siblings and of capacity where the truth is known: loads that are busy in turns, and
+//! siblings that share a CPU of the host.
 
 use std::time::Duration;
 
 use corun_guest_tests::{Finding, Guest, Host, Scenario, Shape};
-use corun_record::{Activity, CoBusyMethod};
+use corun_record::{Activity, CapacityCurve, CoBusyMethod, Document, Filling, Record};
 use serde::Deserialize;
 
 const SIBLINGS: Shape = Shape { sockets: 1, cores: 1, threads: 2 };
@@ -29,13 +30,11 @@ impl Watched {
     fn is_right(&self, case: &str) -> bool {
         let Self { truth, activity } = self;
         let shares = &activity.cores[0].busy_siblings;
-        // The monitor itself runs on a sibling, too, which the truth does not hold.
-        let most = TWO_POINTS + activity.co_busy.cost;
-        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= most;
+        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= TWO_POINTS;
         // Host CPUs of their own: each sibling does as much as one alone.
         let used = 0.5 * truth[1] + truth[2];
         let capacity = &activity.capacity;
-        let range = capacity.used_low - most..=capacity.used_high + most;
+        let range = capacity.used_low - TWO_POINTS..=capacity.used_high + TWO_POINTS;
         eprintln!(
             "{case}: {shares:.3?}, truth {truth:.3?}; {used:.3} in {range:.3?}; {:?}",
             activity.co_busy
@@ -64,6 +63,44 @@ fn co_busy_siblings_are_found_by_switches_and_by_samples() {
             let methods = found.each_ref().map(|it| it.activity.co_busy.method);
             assert_eq!(methods, [CoBusyMethod::Exact, CoBusyMethod::Sampled], "{found:?}");
             Finding::from(found.each_ref().map(|it| it.is_right(case)) == [true, true])
+        }))
+    });
+}
+
+/// Siblings that share a CPU of the host add nothing: two busy cores are all that there is, and one core is half of it,
+/// whether one or two of its siblings are busy.
+#[test]
+fn both_orders_of_filling_give_the_capacity_that_there_is() {
+    let Some(host) = Host::or_skip() else { return };
+    if host.cores() < 2 {
+        return corun_testing::skip("guest", "cores of their own need two host cores");
+    }
+    let shape = Shape { sockets: 1, cores: 2, threads: 2 };
+    let guest = Guest::new(shape).pins(&[0, 0, 1, 1]).deadline(Duration::from_secs(240));
+    // As a user who may not open performance events, as the scenario of the yields.
+    let scenario = Scenario::new(
+        "echo 3 >/proc/sys/kernel/perf_event_paranoid
+         su nobody -c 'corun capacity --workload fib --param granularity=128 --sample-time 100ms --blocks 4 --quiet \
+             --json /results/curve'",
+    );
+    guest.assert_truth(host, &scenario, |outcome, _| {
+        let curve =
+            Record::<CapacityCurve>::from_json(outcome.text("curve")).expect("a curve").body;
+        let fillings: Vec<Filling> = curve.orders.iter().map(|it| it.filling).collect();
+        assert_eq!(fillings, [Filling::CoresFirst, Filling::SiblingsFirst]);
+        Finding::all(curve.orders.iter().flat_map(|order| {
+            let used: Vec<_> = order.points.iter().map(|it| it.used).collect();
+            let busy: Vec<u32> = order.points.iter().map(|it| it.busy).collect();
+            eprintln!("{}: {busy:?} busy, {used:.2?}", order.filling.name());
+            assert_eq!(busy.last(), Some(&4), "{busy:?}");
+            // More busy CPUs never do less.
+            let grows = used.windows(2).map(|it| Finding::from(it[0].low <= it[1].high));
+            let half = order.points.iter().find(|it| it.busy == 2).expect("two of four").used;
+            let truth = match order.filling {
+                Filling::CoresFirst => 0.85..=1.15,
+                Filling::SiblingsFirst => 0.4..=0.6,
+            };
+            grows.chain([Finding::within(&truth, half)]).collect::<Vec<_>>()
         }))
     });
 }

@@ -4,8 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use corun_machine::evidence::{LOST, SWITCH, SWITCHED_OUT, switch_records};
-use perf_event::Sampler;
+use corun_machine::evidence::{SwitchRecords, TaskSwitch, switch_records};
 
 use super::clock::now_ns;
 use crate::timeline::Interval;
@@ -15,17 +14,9 @@ const BUFFER: usize = 512 * 1024;
 
 /// The events, one for each CPU.
 pub(super) struct Switches {
-    cpus: Vec<(u32, Sampler)>,
+    cpus: Vec<(u32, SwitchRecords)>,
     begun_ns: u64,
     ended_ns: u64,
-}
-
-/// A process comes to a CPU or leaves it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Switch {
-    at_ns: u64,
-    process: u32,
-    is_out: bool,
 }
 
 impl Switches {
@@ -34,24 +25,24 @@ impl Switches {
     /// # Errors
     /// Why they cannot be opened, or would not distinguish idle CPUs from busy ones.
     pub(super) fn open(cpus: &[u32]) -> Result<Self, String> {
-        let samplers = switch_records(cpus.iter().copied(), BUFFER)?;
-        let cpus = cpus.iter().copied().zip(samplers).collect();
+        let records = switch_records(cpus.iter().copied(), BUFFER)?;
+        let cpus = cpus.iter().copied().zip(records).collect();
         Ok(Self { cpus, begun_ns: 0, ended_ns: 0 })
     }
 
     /// Begins to record.
     pub(super) fn begin(&mut self) {
         self.begun_ns = now_ns();
-        for (_, sampler) in &mut self.cpus {
-            let _ = sampler.enable();
+        for (_, records) in &mut self.cpus {
+            let _ = records.enable();
         }
     }
 
     /// Ends recording.
     pub(super) fn end(&mut self) {
         self.ended_ns = now_ns();
-        for (_, sampler) in &mut self.cpus {
-            let _ = sampler.disable();
+        for (_, records) in &mut self.cpus {
+            let _ = records.disable();
         }
     }
 
@@ -64,17 +55,10 @@ impl Switches {
         intervals: &mut Vec<Interval>,
     ) -> Vec<u32> {
         let mut unseen = Vec::new();
-        for (cpu, sampler) in &mut self.cpus {
+        for (cpu, records) in &mut self.cpus {
             let mut switches = Vec::new();
-            let mut is_whole = true;
-            while let Some(record) = sampler.next_record() {
-                match record.ty() {
-                    SWITCH => switches.extend(parse(&record.to_contiguous(), record.misc())),
-                    LOST => is_whole = false,
-                    _ => {}
-                }
-            }
-            if switches.is_empty() || !is_whole {
+            let are_whole = records.drain(|switch| switches.push(switch));
+            if switches.is_empty() || !are_whole {
                 unseen.push(*cpu);
                 continue;
             }
@@ -89,15 +73,12 @@ impl Switches {
     }
 }
 
-/// The fields after the header: the other task's process and thread, then this one's, then the time.
-fn parse(bytes: &[u8], misc: u16) -> Option<Switch> {
-    let process = u32::from_ne_bytes(bytes.get(8..12)?.try_into().ok()?);
-    let at_ns = u64::from_ne_bytes(bytes.get(16..24)?.try_into().ok()?);
-    Some(Switch { at_ns, process, is_out: misc & SWITCHED_OUT != 0 })
-}
-
 /// When processes other than `own` and the idle task (0) had the CPU, in the span that was recorded.
-fn foreign(switches: &[Switch], own: &BTreeSet<u32>, [begun, ended]: [u64; 2]) -> Vec<[u64; 2]> {
+fn foreign(
+    switches: &[TaskSwitch],
+    own: &BTreeSet<u32>,
+    [begun, ended]: [u64; 2],
+) -> Vec<[u64; 2]> {
     let mut intervals = Vec::new();
     let mut since = begun;
     let mut last = None;
@@ -124,8 +105,8 @@ fn foreign(switches: &[Switch], own: &BTreeSet<u32>, [begun, ended]: [u64; 2]) -
 mod tests {
     use super::*;
 
-    fn switch(at_ns: u64, process: u32, is_out: bool) -> Switch {
-        Switch { at_ns, process, is_out }
+    fn switch(at_ns: u64, process: u32, is_out: bool) -> TaskSwitch {
+        TaskSwitch { at_ns, is_out, process, thread: process, other_thread: 0 }
     }
 
     #[test]
@@ -144,17 +125,5 @@ mod tests {
         assert_eq!(foreign(&switches, &own, [2, 50]), [[2, 10], [31, 40], [40, 50]]);
         assert_eq!(foreign(&switches[..6], &own, [2, 50]), [[2, 10], [31, 50]]);
         assert_eq!(foreign(&[], &own, [0, 9]), [[0_u64; 2]; 0]);
-    }
-
-    #[test]
-    fn a_record_is_read_by_its_form() {
-        let mut bytes = Vec::new();
-        for field in [1_u32, 2, 3, 4] {
-            bytes.extend(field.to_ne_bytes());
-        }
-        bytes.extend(5_u64.to_ne_bytes());
-        assert_eq!(parse(&bytes, SWITCHED_OUT), Some(switch(5, 3, true)));
-        assert_eq!(parse(&bytes, 0), Some(switch(5, 3, false)));
-        assert_eq!(parse(&bytes[..23], 0), None);
     }
 }

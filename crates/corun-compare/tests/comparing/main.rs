@@ -242,7 +242,7 @@ fn each_of_several_runs_is_compared_with_the_first() {
 #[test]
 fn a_text_that_is_no_document_with_observations_is_refused() {
     for (text, expected) in [
-        ("", "expected a document written by corun as JSON, found something else"),
+        ("", "expected a document written by corun as JSON, found text that ends too early"),
         ("{}", "expected a document written by corun as JSON"),
         (r#"{"format": "corun-doctor", "version": 1}"#, "found format \"corun-doctor\""),
         (r#"{"format": "corun-run", "version": 99}"#, "expected a version up to"),

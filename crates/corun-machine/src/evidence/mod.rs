@@ -14,7 +14,7 @@ mod slots;
 
 pub use busy::{CpuTime, CpuTimes, run_times_ns, tick_s};
 pub use clock::{gigahertz, multiplication_rate};
-pub use context_switches::{LOST, SWITCH, SWITCHED_OUT, no_switch_records, switch_records};
+pub use context_switches::{SwitchRecords, TaskSwitch, no_switch_records, switch_records};
 pub use cycles::{CycleCounters, Cycles};
 pub use energy::{EnergyCounter, EnergyReading, PackageEnergy};
 pub use frequency::FrequencyControl;

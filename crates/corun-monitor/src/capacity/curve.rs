@@ -1,10 +1,11 @@
 //! The curve from samples: shares of the work that all logical CPUs do together, compared within blocks.
 
-use corun_measure::analysis::on_ratio_scale;
+use corun_measure::analysis::{estimate, noise_floor, ratio};
+use corun_measure::foreign_load::ForeignLoadByArm;
 use corun_measure::series::Series;
 use corun_record::{
-    Arm, CapacityLevel, CapacityPoint, Estimate, Filling, FillingCurve, Metric, Observation,
-    Sample, Source,
+    CapacityLevel, CapacityPoint, Estimate, Filling, FillingCurve, Metric, Observation, Sample,
+    Source,
 };
 use corun_stats::ForeignLoad;
 
@@ -18,6 +19,7 @@ pub struct UsedCapacity<'a> {
     design: &'a CurveDesign,
     samples: &'a [Sample],
     throughput: Series,
+    disturbed: ForeignLoadByArm,
     /// The level of intervals.
     level: f64,
     /// Whether other work was seen, so that blocks may be alike.
@@ -81,13 +83,10 @@ pub fn curve_of(design: &CurveDesign, samples: &[Sample], level: f64) -> Curve {
 impl<'a> UsedCapacity<'a> {
     /// What these samples say, with intervals at `level`.
     pub fn new(design: &'a CurveDesign, samples: &'a [Sample], level: f64) -> Self {
-        let lost = |arm: &Arm| -> Vec<[Option<f64>; 2]> {
-            let own = samples.iter().filter(|sample| sample.arm == arm.id);
-            own.map(|it| [it.evidence.lost_share(arm.has_cpus_of_its_own()), None]).collect()
-        };
-        let load_seen = design.arms().iter().any(|arm| ForeignLoad::new(lost(arm)).is_seen());
+        let disturbed = ForeignLoadByArm::of(design.arms(), samples);
+        let load_seen = disturbed.is_seen();
         let throughput = Series::of_throughput(design.arms(), samples);
-        Self { design, samples, throughput, level, load_seen }
+        Self { design, samples, throughput, disturbed, level, load_seen }
     }
 
     /// The share of the capacity that so many busy logical CPUs use; a number between two that ran stands for time shared by
@@ -117,18 +116,8 @@ impl<'a> UsedCapacity<'a> {
     fn against(&self, logs: Vec<f64>, arm: &str, other: &str, factor: f64) -> Option<Estimate> {
         let pairs = logs.into_iter().zip(self.throughput.arm(other));
         let logs: Vec<f64> = pairs.map(|(log, other)| log - other + factor.ln()).collect();
-        let estimate = corun_stats::steady(&logs, self.level, self.load_seen)?;
-        let lost = self.lost(arm).into_iter().zip(self.lost(other));
-        let load = ForeignLoad::new(lost.map(|(one, other)| [one, other]).collect());
-        let estimate = on_ratio_scale(&estimate.allowing(load.allowance()));
-        [estimate.low, estimate.high].iter().all(|it| it.is_finite()).then_some(estimate)
-    }
-
-    /// The share of its time that each sample of an arm lost to other work.
-    fn lost(&self, id: &str) -> Vec<Option<f64>> {
-        let is_apart =
-            self.design.arms().iter().any(|arm| arm.id == id && arm.has_cpus_of_its_own());
-        self.of(id).map(|sample| sample.evidence.lost_share(is_apart)).collect()
+        let load = self.disturbed.between_arms(arm, other);
+        ratio(&estimate(&logs, self.level, self.load_seen, &load)?)
     }
 
     fn of(&self, id: &str) -> impl Iterator<Item = &'a Sample> {
@@ -182,10 +171,10 @@ impl<'a> UsedCapacity<'a> {
         let mut all = Vec::new();
         for arm in self.design.arms().iter().filter(|arm| arm.twin_of.is_none()) {
             let logs = self.throughput.arm(&arm.id);
-            let estimate = corun_stats::steady(&logs, self.level, self.load_seen);
-            let estimate = estimate.map(|it| on_ratio_scale(&it)).filter(|it| it.high.is_finite());
+            let estimate = estimate(&logs, self.level, self.load_seen, &ForeignLoad::default());
+            let throughput = estimate.and_then(|it| ratio(&it));
             all.extend(
-                estimate.map(|it| seen(Metric::Throughput, &arm.id, None, "operations/s", it)),
+                throughput.map(|it| seen(Metric::Throughput, &arm.id, None, "operations/s", it)),
             );
         }
         if let (Some([arm, against]), Some(estimate)) = (self.design.yield_arms(), smt_yield) {
@@ -203,25 +192,8 @@ impl<'a> UsedCapacity<'a> {
     /// How much two runs with all CPUs busy may differ by chance.
     fn noise_floor(&self) -> Option<Observation> {
         let full = self.design.full()?;
-        let twin = self.throughput.against_twin(full);
-        let floor = corun_stats::noise_floor(&twin)?.exp_m1();
-        let interval = corun_stats::paired(&twin, 0.95)?;
-        Some(Observation {
-            metric: Metric::NoiseFloor,
-            arm: full.to_owned(),
-            against: Some(format!("{full}.aa")),
-            of: None,
-            unit: "1".to_owned(),
-            estimate: Estimate {
-                value: floor,
-                low: interval.low.exp_m1(),
-                high: interval.high.exp_m1(),
-                level: interval.level,
-                blocks: interval.blocks,
-            },
-            bootstrap: None,
-            source: Source::Measured,
-        })
+        let against = Some(format!("{full}.aa"));
+        Some(Observation { against, ..noise_floor(&self.throughput, full)? })
     }
 }
 
@@ -229,7 +201,7 @@ impl<'a> UsedCapacity<'a> {
 pub(crate) mod tests {
     use std::collections::BTreeMap;
 
-    use corun_record::{CapacityCurve, Evidence, Mode, Workload};
+    use corun_record::{Arm, CapacityCurve, Evidence, Mode, Workload};
 
     use super::*;
     use crate::capacity::design::tests::cores;

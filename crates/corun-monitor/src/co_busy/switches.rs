@@ -1,8 +1,7 @@
 //! All switches of tasks, from the kernel's own records. Each CPU has a buffer, which is emptied many times in an
 //! interval.
 
-use corun_machine::evidence::{LOST, SWITCH, SWITCHED_OUT, no_switch_records, switch_records};
-use perf_event::Sampler;
+use corun_machine::evidence::{SwitchRecords, no_switch_records, switch_records};
 
 use super::Cores;
 use super::overlap::Switch;
@@ -15,7 +14,8 @@ const MOST: usize = 4_000_000;
 
 /// The records of all cores.
 pub(super) struct Switches {
-    samplers: Vec<(usize, u32, Sampler)>,
+    /// Those of each CPU, with its core and which of the siblings it is.
+    records: Vec<(usize, u32, SwitchRecords)>,
     /// Of each core, in the order in which they were read.
     pub(super) cores: Vec<Vec<Switch>>,
     pub(super) are_lost: bool,
@@ -48,36 +48,31 @@ impl Switches {
         });
         let opened = switch_records(places.clone().map(|(_, _, cpu)| cpu), room);
         let opened = opened.map_err(|why| sentence(&why))?;
-        let mut samplers: Vec<(usize, u32, Sampler)> =
+        let mut records: Vec<(usize, u32, SwitchRecords)> =
             places.zip(opened).map(|((place, sibling, _), it)| (place, sibling, it)).collect();
-        for (_, _, sampler) in &mut samplers {
-            sampler.enable().map_err(|error| sentence(&no_switch_records(&error)))?;
+        for (_, _, it) in &mut records {
+            it.enable().map_err(|error| sentence(&no_switch_records(&error)))?;
         }
         let cores = vec![Vec::new(); cores.all.len()];
-        Ok(Self { samplers, cores, are_lost: false, count: 0, room: room / SWITCH_BYTES })
+        Ok(Self { records, cores, are_lost: false, count: 0, room: room / SWITCH_BYTES })
     }
 
     /// Takes over what the kernel has recorded; how full the fullest buffer was, as a share.
     pub(super) fn drain(&mut self) -> f64 {
         let mut most = 0;
-        for (core, sibling, sampler) in &mut self.samplers {
+        for (core, sibling, records) in &mut self.records {
             let before = self.count;
-            while let Some(record) = sampler.next_record() {
-                match record.ty() {
-                    SWITCH if record.misc() & SWITCHED_OUT != 0 => {
-                        let switch = match record.data() {
-                            [bytes] => parse(bytes, *sibling),
-                            _ => parse(&record.to_contiguous(), *sibling),
-                        };
-                        self.count += 1;
-                        if self.count <= MOST {
-                            self.cores[*core].extend(switch);
-                        }
+            let switches = &mut self.cores[*core];
+            let are_whole = records.drain(|it| {
+                if it.is_out {
+                    self.count += 1;
+                    if self.count <= MOST {
+                        let (from, to) = (it.thread, it.other_thread);
+                        switches.push(Switch { at_ns: it.at_ns, sibling: *sibling, from, to });
                     }
-                    LOST => self.are_lost = true,
-                    _ => {}
                 }
-            }
+            });
+            self.are_lost |= !are_whole;
             most = most.max(self.count - before);
         }
         self.are_lost |= self.count > MOST;
@@ -99,27 +94,4 @@ fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first = letters.next().map(|it| it.to_ascii_uppercase());
     first.into_iter().chain(letters).chain(['.']).collect()
-}
-
-/// The record of a task that leaves a CPU: the next task's process and thread, its own, and the time.
-fn parse(bytes: &[u8], sibling: u32) -> Option<Switch> {
-    let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let at_ns = u64::from_ne_bytes(bytes.get(16..24)?.try_into().ok()?);
-    Some(Switch { at_ns, sibling, from: word(12)?, to: word(4)? })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_is_read_by_its_form() {
-        let mut bytes = Vec::new();
-        for field in [1_u32, 2, 3, 4] {
-            bytes.extend(field.to_ne_bytes());
-        }
-        bytes.extend(5_u64.to_ne_bytes());
-        assert_eq!(parse(&bytes, 1), Some(Switch { at_ns: 5, sibling: 1, from: 4, to: 2 }));
-        assert_eq!(parse(&bytes[..23], 1), None);
-    }
 }

@@ -1,11 +1,12 @@
 //! Stated errors against schedules of known truth, shown as a kernel would show them.
 
+use corun_record::CpuActivity;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::watch::Seen;
 use super::{Core, Cores, Found};
-use crate::system::{Accounts, CpuUse};
+use crate::system::{Accounts, CpuUse, Range};
 
 const SECOND: f64 = 1e9;
 const TICK: f64 = 1e7;
@@ -176,6 +177,30 @@ fn bounds_hold_always() {
     for width in [2, 3, 4] {
         assert_eq!(coverage(width, 0, 0.0, 200).0, 1.0, "{width}");
     }
+}
+
+/// A thread that samples beside a busy sibling makes nothing co-busy; where it keeps another thread waiting, it does.
+#[test]
+fn the_time_of_the_thread_that_samples_is_left_out() {
+    let cores = cores(2);
+    let share = |value: f64| Range { low: value, value, high: value };
+    let cpu = |cpu: u32, busy: f64| CpuUse {
+        activity: CpuActivity { cpu, ..CpuActivity::default() },
+        busy: share(busy),
+        ..CpuUse::default()
+    };
+    let uses = [vec![cpu(0, 1.0), cpu(1, 0.02)]];
+    let with_own_time_on = |own_cpu: u32| {
+        let mut seen = Seen::of(&cores);
+        for _ in 0..100 {
+            let mut running = vec![(0, 7)];
+            seen.add(&mut running, &cores);
+            seen.add_own_time(own_cpu, 200_000, &running);
+        }
+        Found::from_samples(&seen, &uses, 1_000_000_000).cores[0][2]
+    };
+    assert!(with_own_time_on(1) < 1e-9, "{}", with_own_time_on(1));
+    assert!((with_own_time_on(0) - 0.02).abs() < 1e-6, "{}", with_own_time_on(0));
 }
 
 #[test]

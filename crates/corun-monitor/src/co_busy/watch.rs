@@ -1,8 +1,8 @@
 //! Samples of which siblings are busy, and with whom: the states of the threads that use CPUs, read from `/proc`.
 //!
-//! A thread in state R runs or waits on its last CPU, so that this CPU is busy. The thread that samples is left
-//! out: where it alone runs, the CPU was idle before. Samples are taken at random times, one in each of many equal
-//! parts of the interval, so that no rhythm of a program can hide from them.
+//! A thread in state R runs or waits on its last CPU, so that this CPU is busy. The thread that samples is left out of
+//! samples and of busy time: where it alone runs, the CPU would be idle. Samples are taken at random times, one in each
+//! of many equal parts of the interval, so that no rhythm of a program can hide from them.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use super::Cores;
 use super::overlap::TaskTimes;
 use crate::clock::{cpu_time_ns, now_ns, sleep_until};
-use crate::system::{ProcFiles, Task, TaskFiles};
+use crate::system::{CpuUse, ProcFiles, Range, Task, TaskFiles};
 use crate::tasks::{Stat, number};
 
 /// The most samples in a second, and the fewest that are worth taking.
@@ -27,8 +27,9 @@ pub(super) struct Watch {
     load: Option<OwnedFd>,
     text: Vec<u8>,
     running: Vec<(u32, u32)>,
-    /// The thread that samples.
+    /// The thread that samples, and its CPU time when it was last accounted for.
     own: u32,
+    own_ns: u64,
     /// The CPU time of a sample, in nanoseconds.
     cost_ns: f64,
     seen: Seen,
@@ -42,6 +43,8 @@ pub(super) struct Seen {
     pub(super) cores: Vec<Vec<u32>>,
     tasks: HashMap<u32, SeenTask>,
     pairs: HashMap<(u32, u32), f64>,
+    /// By CPU, how long the thread that samples used it while no other thread wanted it, in nanoseconds.
+    own_ns: HashMap<u32, u64>,
 }
 
 /// A task in samples; one of n on a CPU counts as 1/n.
@@ -76,6 +79,7 @@ impl Watch {
             text: Vec::new(),
             running: Vec::new(),
             own: 0,
+            own_ns: cpu_time_ns(),
             cost_ns: 50_000.0,
             seen: Seen::of(cores),
         }
@@ -102,6 +106,7 @@ impl Watch {
     ) {
         self.own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
         self.watched.retain(|it| it.thread() != self.own);
+        self.account_for_own_time();
         let mut part_ns = now_ns();
         loop {
             let rate = (cost * 1e9 / self.cost_ns.max(1.0)).clamp(RATES[0], RATES[1]);
@@ -114,6 +119,7 @@ impl Watch {
             self.sample(files, cores);
             let sampled_ns = cpu_time_ns().saturating_sub(began_ns);
             self.cost_ns += (sampled_ns as f64 - self.cost_ns) / 16.0;
+            self.account_for_own_time();
             part_ns += length_ns;
             let now_ns = now_ns();
             if now_ns > part_ns + length_ns {
@@ -122,6 +128,14 @@ impl Watch {
             }
         }
         sleep_until(until_ns);
+    }
+
+    /// Adds what the calling thread has used since the last call, by what was running in the last sample.
+    fn account_for_own_time(&mut self) {
+        let now_ns = cpu_time_ns();
+        let used_ns = now_ns.saturating_sub(std::mem::replace(&mut self.own_ns, now_ns));
+        let cpu = u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(u32::MAX);
+        self.seen.add_own_time(cpu, used_ns, &self.running);
     }
 
     /// What was seen since the interval began.
@@ -180,6 +194,22 @@ impl Seen {
     pub(super) fn of(cores: &Cores) -> Self {
         let seen = |core: &super::Core| vec![0; 1 << core.cpus.len().min(super::estimate::WIDEST)];
         Self { cores: cores.all.iter().map(seen).collect(), ..Self::default() }
+    }
+
+    /// Adds time of the thread that samples on a CPU, unless one of the running tasks, each with its CPU, waited there.
+    pub(super) fn add_own_time(&mut self, cpu: u32, used_ns: u64, running: &[(u32, u32)]) {
+        if running.iter().all(|(other, _)| *other != cpu) {
+            *self.own_ns.entry(cpu).or_default() += used_ns;
+        }
+    }
+
+    /// The busy shares of a core's CPUs without that time.
+    pub(super) fn busy_by_others(&self, cpus: &[CpuUse], interval_ns: u64) -> Vec<Range> {
+        let of = |it: &CpuUse| {
+            let own_ns = self.own_ns.get(&it.activity.cpu).copied().unwrap_or(0);
+            it.busy.less(own_ns as f64 / interval_ns.max(1) as f64)
+        };
+        cpus.iter().map(of).collect()
     }
 
     /// Adds a sample: the tasks that were running, each with its CPU.

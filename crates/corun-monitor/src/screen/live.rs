@@ -3,6 +3,7 @@
 //! Whatever happens (an end, a panic, a signal, Ctrl-Z), the terminal is given back as it was found.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
@@ -10,15 +11,16 @@ use std::time::Duration;
 use corun_files::signals_to_handle;
 use corun_record::{Actionable, Exit};
 use crossterm::event::{
-    self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind,
+    self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind,
 };
 use crossterm::{cursor, execute, terminal};
+use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
-use super::draw::{Colours, draw};
+use super::draw::{Colours, draw, sort_at};
 use super::view::{Effect, Input, Key, View};
 use crate::{MonitorError, Source};
 
@@ -58,6 +60,8 @@ impl Actionable for LiveError {
 /// What the loop waits for.
 enum Message {
     Input(Input),
+    /// The left button was pressed at this column and row.
+    Clicked(u16, u16),
     Resized,
     Signal(i32),
     Failed(MonitorError),
@@ -85,6 +89,10 @@ pub fn live(
     while let Ok(message) = messages.recv() {
         let effect = match message {
             Message::Input(input) => view.handle(input),
+            Message::Clicked(x, y) => match sort_at(&view, screen.area()?, x, y) {
+                Some(by) => view.handle(Input::Sort(by)),
+                None => Effect::Draw,
+            },
             Message::Resized => Effect::Draw,
             Message::Signal(SIGTSTP) => Effect::Suspend,
             Message::Signal(SIGCONT) => {
@@ -139,6 +147,9 @@ fn watch_keys(sender: Sender<Message>) -> io::Result<()> {
                 Ok(Event::Mouse(mouse)) => match mouse.kind {
                     MouseEventKind::ScrollUp => Some(Message::Input(Input::Key(Key::Up))),
                     MouseEventKind::ScrollDown => Some(Message::Input(Input::Key(Key::Down))),
+                    MouseEventKind::Down(MouseButton::Left) => {
+                        Some(Message::Clicked(mouse.column, mouse.row))
+                    }
                     _ => None,
                 },
                 Ok(Event::Resize(..)) => Some(Message::Resized),
@@ -211,6 +222,10 @@ fn key_of(event: KeyEvent) -> Option<Key> {
     })
 }
 
+/// Whether the terminal has the screen's modes. It is given back once: a second time would put the cursor where it was
+/// before, over what has been printed since.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
 /// The terminal while the screen is on it; it is given back when this is dropped.
 struct Screen {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
@@ -224,11 +239,11 @@ impl Screen {
     }
 
     fn enter(&mut self, view: &View) -> io::Result<()> {
+        IS_TAKEN.store(true, Ordering::SeqCst);
         terminal::enable_raw_mode()?;
         execute!(output(), terminal::EnterAlternateScreen, cursor::Hide)?;
         // Clears it, too, without a question to the terminal that not all of them answer (as Terminal::clear has).
-        let size = self.terminal.size()?;
-        self.terminal.resize(size.into())?;
+        self.terminal.resize(self.area()?)?;
         if view.has_mouse() { self.hear_mouse(true) } else { Ok(()) }
     }
 
@@ -243,7 +258,16 @@ impl Screen {
         }
     }
 
+    fn area(&self) -> io::Result<Rect> {
+        let size = self.terminal.size()?;
+        Ok(Rect { x: 0, y: 0, width: size.width, height: size.height })
+    }
+
     fn draw(&mut self, view: &View, colours: Colours) -> io::Result<()> {
+        // After a panic of another thread its report stands where the screen was.
+        if !IS_TAKEN.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         self.terminal.draw(|frame| draw(view, colours, frame.area(), frame.buffer_mut()))?;
         Ok(())
     }
@@ -257,6 +281,9 @@ impl Drop for Screen {
 
 /// Gives the terminal back; one that has gone away needs nothing.
 fn restore() {
+    if !IS_TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let mut output = output();
     let _ =
         execute!(output, event::DisableMouseCapture, terminal::LeaveAlternateScreen, cursor::Show);

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use corun_record::Activity;
 
+/// Less time together would be shown as 0 %.
+pub(super) const LEAST_TOGETHER: f64 = 0.005;
+
 /// Two threads that ran on siblings of one core at the same time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
@@ -15,7 +18,7 @@ pub struct Pair {
     pub names: [String; 2],
 }
 
-/// The pairs with most time together, at most so many of them.
+/// The pairs with most time together, at most so many of them, and none of less than half a percent.
 pub fn pairs(activity: &Activity, most: usize) -> Vec<Pair> {
     // Each pair is mentioned by both of its threads, or by one where the other was not read.
     let mut found: HashMap<[u32; 2], Pair> = HashMap::new();
@@ -32,7 +35,8 @@ pub fn pairs(activity: &Activity, most: usize) -> Vec<Pair> {
             pair.together = pair.together.max(companion.together);
         }
     }
-    let mut pairs: Vec<Pair> = found.into_values().collect();
+    let mut pairs: Vec<Pair> =
+        found.into_values().filter(|pair| pair.together >= LEAST_TOGETHER).collect();
     pairs.sort_unstable_by(|one, other| {
         other.together.total_cmp(&one.together).then(one.threads.cmp(&other.threads))
     });
@@ -63,7 +67,7 @@ mod tests {
     #[test]
     fn a_pair_is_counted_once_whoever_mentions_it() {
         let tasks = vec![
-            task(9, "nine", &[(2, "two", 0.5), (3, "three", 0.25)]),
+            task(9, "nine", &[(2, "two", 0.5), (3, "three", 0.25), (4, "four", 0.004)]),
             task(2, "two", &[(9, "nine", 0.4)]),
             task(3, "three", &[]),
         ];

@@ -6,6 +6,7 @@ use corun_record::{Activity, CoreActivity, CpuActivity, TaskActivity};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
+use super::draw::sort_at;
 use super::text::append;
 use super::*;
 use crate::Source;
@@ -72,6 +73,62 @@ fn a_terminal_of_40_columns() {
     let [two, _, _, most] = machines();
     insta::assert_snapshot!("40x12_of_2", drawn(&two, 40, 12));
     insta::assert_snapshot!("40x12_of_1024", drawn(&most, 40, 12));
+}
+
+#[test]
+fn the_capacity_that_is_left_survives_every_size() {
+    let half = |core: u32| CoreActivity {
+        core,
+        package: None,
+        cpus: vec![CpuActivity { cpu: core, user: 0.5, idle: 0.5, ..CpuActivity::default() }; 2],
+        busy_siblings: vec![0.0, 1.0, 0.0],
+    };
+    let mut activity = Activity { cores: (0..4).map(half).collect(), ..Activity::default() };
+    activity.capacity.used_low = 0.5;
+    let mut views = [view_of(activity.clone()), view(2, 32, 2, 300)];
+    activity.capacity.used_high = 1.0;
+    views[0] = view_of(activity);
+    for view in &views {
+        for (width, height) in [(20, 5), (17, 1), (20, 2), (33, 3), (40, 12), (59, 5), (60, 5)] {
+            let text = drawn(view, width, height);
+            let is_whole = text
+                .lines()
+                .any(|line| line.split_once("left ").is_some_and(|(_, left)| left.contains(" %")));
+            assert!(is_whole, "{width}x{height}:\n{text}");
+        }
+    }
+    insta::assert_snapshot!("20x5", drawn(&views[0], 20, 5));
+}
+
+#[test]
+fn a_click_on_a_title_sorts_by_its_column_and_back() {
+    let mut view = view(1, 8, 2, 60);
+    let area = Rect::new(0, 0, 80, 24);
+    let text = drawn(&view, 80, 24);
+    let (row, header) = text.lines().enumerate().find(|(_, it)| it.contains("%CPU")).unwrap();
+    let row = u16::try_from(row).unwrap();
+    for (title, by) in [
+        ("ID", Some(SortBy::Number)),
+        ("P ", Some(SortBy::Cpu)),
+        ("%CPU", Some(SortBy::Used)),
+        ("%SYS", None),
+        ("MIGR", Some(SortBy::Migrations)),
+        ("BESIDE", Some(SortBy::Beside)),
+        ("NAME", Some(SortBy::Name)),
+        ("WITH", None),
+    ] {
+        let bytes = header.find(title).unwrap();
+        let x = u16::try_from(header[..bytes].chars().count()).unwrap();
+        assert_eq!(sort_at(&view, area, x, row), by, "{title}");
+        assert_eq!(sort_at(&view, area, x, row + 1), None, "{title}");
+    }
+    for (reversed, expected) in [(false, "name"), (true, "name"), (false, "name")] {
+        view.handle(Input::Sort(SortBy::Name));
+        let order = view.selection().order;
+        assert_eq!((order.by.word(), order.reversed), (expected, reversed));
+    }
+    press(&mut view, "?");
+    assert_eq!(sort_at(&view, area, 5, row), None);
 }
 
 #[test]

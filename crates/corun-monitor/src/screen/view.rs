@@ -41,6 +41,8 @@ pub enum Input {
     Activity(Box<Activity>),
     /// A key was pressed.
     Key(Key),
+    /// The title of the column that sorts by this was clicked.
+    Sort(SortBy),
     /// There are no further intervals, for this reason.
     Ended(String),
 }
@@ -132,7 +134,7 @@ impl View {
         }
     }
 
-    /// Whether the mouse's wheel is to be heard.
+    /// Whether the mouse's wheel and clicks are wanted.
     pub fn has_mouse(&self) -> bool {
         self.has_mouse
     }
@@ -164,6 +166,12 @@ impl View {
             }
             Input::Key(key) if self.is_typing => self.typed(key),
             Input::Key(key) => self.pressed(key),
+            Input::Sort(by) => {
+                // A second click turns the order round.
+                let is_again = self.selection.order == Order { by, reversed: false };
+                self.select(|it| it.order = Order { by, reversed: is_again });
+                Effect::Draw
+            }
         }
     }
 

@@ -45,6 +45,12 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// All three less a share, and not below 0.
+    pub(crate) fn less(self, share: f64) -> Self {
+        let less = |it: f64| (it - share).max(0.0);
+        Self { low: less(self.low), value: less(self.value), high: less(self.high) }
+    }
+
     /// The largest distance from the value to a bound.
     pub(crate) fn error(self) -> f64 {
         (self.high - self.value).max(self.value - self.low)

@@ -62,7 +62,11 @@ fn answers(audit: &Audit) -> Vec<Statement> {
             1 => "1 property".to_owned(),
             some => format!("{some} properties"),
         };
-        let sentence = format!("{count} {}: {}.", verdict.name(), names.join(", "));
+        let verdict = match verdict {
+            AuditVerdict::Holds if names.len() > 1 => "hold",
+            verdict => verdict.name(),
+        };
+        let sentence = format!("{count} {verdict}: {}.", names.join(", "));
         (!names.is_empty()).then(|| Statement::new(tone, sentence))
     })
     .collect()

@@ -71,11 +71,14 @@ pub(crate) fn figure(curve: &Record<CapacityCurve>) -> Option<Figure> {
         ),
     };
     let mut series: Vec<Series> = Vec::new();
-    for (order, class) in body.orders.iter().zip(["c1", "c2"]) {
+    // Without siblings both orders are the same.
+    let orders = body.orders.iter().take(body.smt_width.clamp(1, 2) as usize);
+    for (order, class) in orders.zip(["c1", "c2"]) {
         let nothing = Point { words: "nothing busy".to_owned(), ..Point::default() };
         let points = order.points.iter().map(|it| point(order.filling, it));
         series.push(Series {
             name: match order.filling {
+                _ if body.smt_width < 2 => "one core after the other",
                 Filling::CoresFirst => "cores first: as the kernel fills",
                 Filling::SiblingsFirst => "siblings first: all of a core before the next",
             }
@@ -101,7 +104,7 @@ pub(crate) fn figure(curve: &Record<CapacityCurve>) -> Option<Figure> {
         message: capacity::answer(curve),
         note: format!(
             "The work done in a second with so many logical CPUs busy, over that with all of them busy. Line at a mark: {intervals}. \
-             The dashed line is what the kernel's count takes for used. {}; {}.",
+             The dashed line is what the kernel's count takes for used. Run: {}; {}.",
             prose::work(&body.workload),
             curve.machine.as_ref().map(prose::machine).unwrap_or_default()
         ),

@@ -49,7 +49,7 @@ fn tone(answer: Answer) -> &'static str {
 
 /// What was run on what, for the note of a picture.
 pub(super) fn subject(run: &Run) -> String {
-    format!("{}; {}", prose::work(&run.workload), prose::machine(&run.machine))
+    format!("Run: {}; {}", prose::work(&run.workload), prose::machine(&run.machine))
 }
 
 fn shown_arms(run: &Run) -> impl Iterator<Item = &Arm> {

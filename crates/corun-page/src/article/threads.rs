@@ -61,7 +61,7 @@ fn tone(sweep: &Record<ThreadSweep>) -> &'static str {
 
 fn subject(sweep: &Record<ThreadSweep>) -> String {
     let machine = sweep.machine.as_ref().map(prose::machine).unwrap_or_default();
-    format!("{}; {machine}", prose::work(&sweep.body.workload))
+    format!("Run: {}; {machine}", prose::work(&sweep.body.workload))
 }
 
 /// The placement without its number, which a line has in common.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use clap::{ArgGroup, Args};
+use clap::Args;
 use corun_files::Output;
 use corun_monitor::exporter::{self, Format, Limits, Page, Sampler, Server};
 use corun_monitor::{MonitorError, Options, System, Tasks};
@@ -22,7 +22,6 @@ use crate::{interruption, terminal, values, version};
 const SHORTEST: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Args)]
-#[command(group = ArgGroup::new("target").args(["listen", "textfile"]).required(true).multiple(true))]
 pub(crate) struct Arguments {
     /// Serve the metrics at http://ADDRESS:PORT/metrics, such as 127.0.0.1:9745
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
@@ -123,6 +122,12 @@ fn keep_sampling(arguments: &Arguments, page: &Page, ready: &SyncSender<Result<(
 impl Arguments {
     /// Refuses what cannot be meant before anything is read.
     fn check(&self) -> Result<(), Problem> {
+        if self.listen.is_none() && self.textfile.is_none() {
+            return Err(Problem::usage(
+                "expected --listen or --textfile, found neither",
+                "For instance: corun exporter --listen 127.0.0.1:9745, or corun exporter --textfile corun.prom",
+            ));
+        }
         if let Some(address) = self.listen.filter(|it| !it.ip().is_loopback() && !self.allow_remote)
         {
             return Err(Problem::usage(
@@ -134,7 +139,10 @@ impl Arguments {
         }
         if self.interval < SHORTEST {
             return Err(Problem::usage(
-                format!("expected an interval of at least 100ms, found {:?}", self.interval),
+                format!(
+                    "expected an interval of at least 100ms, found {}",
+                    humantime::format_duration(self.interval)
+                ),
                 "Use a longer --interval: Prometheus scrapes every 15 s or less often.",
             ));
         }
@@ -198,6 +206,8 @@ fn not_written(file: &Path, error: &std::io::Error) -> Problem {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let numbers = text.strip_prefix("localhost").map(|port| format!("127.0.0.1{port}"));
     numbers.as_deref().unwrap_or(text).parse().map_err(|_| {
-        "expected ADDRESS:PORT in numbers, such as 127.0.0.1:9745 or [::1]:9745, or localhost:PORT".to_owned()
+        format!(
+            "expected ADDRESS:PORT in numbers, such as 127.0.0.1:9745 or [::1]:9745, or localhost:PORT, found \"{text}\""
+        )
     })
 }

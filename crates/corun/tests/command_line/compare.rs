@@ -139,7 +139,7 @@ fn what_cannot_be_compared_is_a_sentence_and_a_next_step() {
     std::fs::write(&empty, "").expect("a file can be written");
     insta::assert_snapshot!(reported(&[name, empty.to_str().expect("plain")]), @r"
     exit 2
-    corun: FOLDER/empty: expected a document written by corun as JSON, found something else: EOF while parsing a value at line 1 column 0
+    corun: FOLDER/empty: expected a document written by corun as JSON, found text that ends too early (line 1, column 0)
       Name a file that corun wrote with --json FILE.
     ");
     insta::assert_snapshot!(reported(&["--metric=smt-yield", name, name]), @r"

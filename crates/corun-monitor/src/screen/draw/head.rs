@@ -16,14 +16,15 @@ pub(in crate::screen) const MOST_LINES: u16 = 7;
 pub(super) const LINES: u16 = 6;
 /// Its lines where there is little: those that come first.
 pub(super) const FEWEST_LINES: u16 = 3;
-/// The columns of the words before the lines.
+/// The columns of the words before the lines, and where there are no bars.
 const LABEL: u16 = 11;
+const SHORT_LABEL: u16 = 9;
 /// The columns before the bars, which stand below each other.
 const BARS_AT: u16 = 48;
 /// From this width on there are bars.
 const BARS_FROM: u16 = 60;
 
-/// Draws the head.
+/// Draws the head. The capacity is the answer: where lines are few, those above it are left out first.
 pub(in crate::screen) fn draw(
     view: &View,
     activity: &Activity,
@@ -31,39 +32,32 @@ pub(in crate::screen) fn draw(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let cpus: usize = activity.cores.iter().map(|core| core.cpus.len()).sum();
-    let mut pen = Pen::new(buffer, area, 0);
-    pen.put(bold(), "corun top");
-    if view.is_paused {
-        pen.put(bold(), "  PAUSED");
+    let left_out = FEWEST_LINES.saturating_sub(area.height);
+    if left_out == 0 {
+        title(view, activity, colours, area, buffer);
     }
-    pen.put(
-        Style::new(),
-        &format!(
-            "  {}, {}, {} over {:.1} s",
-            counted(activity.cores.len(), "core"),
-            counted(cpus, "CPU"),
-            counted(activity.tasks.len(), "task"),
-            activity.interval_s
-        ),
-    );
-    if activity.tasks_not_seen > 0 {
-        pen.put(colours.dim(), &format!(", {} more not shown", activity.tasks_not_seen));
-    }
-
     let capacity = &activity.capacity;
     let has_bars = area.width >= BARS_FROM;
-    let label = if has_bars { LABEL } else { 9 };
-    let mut pen = Pen::new(buffer, area, 1);
+    let label = if has_bars { LABEL } else { SHORT_LABEL };
     let rest = (1.0, "\u{b7}", colours.dim());
-    let text = format!("{} % busy", points(capacity.reported));
-    pen.put_left(bold(), "reported", label).put_left(Style::new(), &text, BARS_AT - LABEL);
-    if has_bars {
-        let width = pen.left();
-        pen.bar(width, &[(capacity.reported, "\u{2588}", colours.one_busy()), rest]);
+    if left_out <= 1 {
+        let mut pen = Pen::new(buffer, area, 1 - left_out);
+        let text = format!("{} % busy", points(capacity.reported));
+        pen.put_left(bold(), "reported", label).put_left(Style::new(), &text, BARS_AT - LABEL);
+        if has_bars {
+            let width = pen.left();
+            pen.bar(width, &[(capacity.reported, "\u{2588}", colours.one_busy()), rest]);
+        }
     }
-    let mut pen = Pen::new(buffer, area, 2);
-    pen.put_left(bold(), "capacity", label).put_left(bold(), &range(capacity), BARS_AT - LABEL);
+    let mut pen = Pen::new(buffer, area, FEWEST_LINES - 1 - left_out.min(FEWEST_LINES - 1));
+    let (used, left) = (used(capacity), left(capacity));
+    let both = format!("{used}, {left}");
+    let room = usize::from(area.width);
+    if both.len() + usize::from(label) <= room {
+        pen.put_left(bold(), "capacity", label);
+    }
+    let shown = if both.len() <= room { &both } else { &left };
+    pen.put_left(bold(), shown, BARS_AT - LABEL);
     if has_bars {
         let low = (capacity.used_low, "\u{2588}", colours.co_busy());
         let high = (capacity.used_high, "\u{2592}", colours.co_busy());
@@ -87,18 +81,47 @@ pub(in crate::screen) fn draw(
     }
 }
 
+fn title(view: &View, activity: &Activity, colours: Colours, area: Rect, buffer: &mut Buffer) {
+    let cpus: usize = activity.cores.iter().map(|core| core.cpus.len()).sum();
+    let mut pen = Pen::new(buffer, area, 0);
+    pen.put(bold(), "corun top");
+    if view.is_paused {
+        pen.put(bold(), "  PAUSED");
+    }
+    pen.put(
+        Style::new(),
+        &format!(
+            "  {}, {}, {} over {:.1} s",
+            counted(activity.cores.len(), "core"),
+            counted(cpus, "CPU"),
+            counted(activity.tasks.len(), "task"),
+            activity.interval_s
+        ),
+    );
+    if activity.tasks_not_seen > 0 {
+        pen.put(colours.dim(), &format!(", {} more not shown", activity.tasks_not_seen));
+    }
+}
+
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// `used 42 to 63 %, left 37 to 58 %`.
-fn range(capacity: &CapacityUse) -> String {
-    let between = |low: f64, high: f64| match (points(low), points(high)) {
+/// `used 42 to 63 %`.
+fn used(capacity: &CapacityUse) -> String {
+    format!("used {}", between(capacity.used_low, capacity.used_high))
+}
+
+/// `left 37 to 58 %`.
+fn left(capacity: &CapacityUse) -> String {
+    format!("left {}", between(1.0 - capacity.used_high, 1.0 - capacity.used_low))
+}
+
+fn between(low: f64, high: f64) -> String {
+    match (points(low), points(high)) {
         (low, high) if low == high => format!("{low} %"),
         (low, high) => format!("{low} to {high} %"),
-    };
-    let (low, high) = (capacity.used_low, capacity.used_high);
-    format!("used {}, left {}", between(low, high), between(1.0 - high, 1.0 - low))
+    }
 }
 
 fn siblings(activity: &Activity) -> String {

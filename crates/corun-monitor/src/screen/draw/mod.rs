@@ -15,6 +15,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
+use super::order::SortBy;
 use super::view::View;
 use pen::Pen;
 
@@ -77,8 +78,7 @@ pub fn draw(view: &View, colours: Colours, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let foot = Rect { y: area.bottom() - 1, height: 1, ..area };
-    let area = Rect { height: area.height - 1, ..area };
+    let (area, foot) = above_foot(area);
     draw_foot(view, colours, foot, buffer);
     if view.shows_help {
         return help::draw(view.help_scroll, area, buffer);
@@ -98,6 +98,22 @@ pub fn draw(view: &View, colours: Colours, area: Rect, buffer: &mut Buffer) {
     let below =
         Rect { y: parts.tasks.y + 1, height: parts.tasks.height.saturating_sub(1), ..parts.tasks };
     draw_rows(view, activity, view.task_scroll, colours, below, buffer);
+}
+
+/// What the column whose title stands at this place sorts by; `None` where no such title stands.
+pub(super) fn sort_at(view: &View, area: Rect, x: u16, y: u16) -> Option<SortBy> {
+    let (area, _) = above_foot(area);
+    let activity = view.activity.as_ref().filter(|_| !view.shows_help)?;
+    let tasks = Parts::of(view, activity, area).tasks;
+    let is_header = y == tasks.y && tasks.height > 0 && x >= tasks.x;
+    is_header.then(|| tasks::sort_at(&view.selection, tasks.width, x - tasks.x)).flatten()
+}
+
+/// An area without its last line, and this line; a single line is no foot.
+fn above_foot(area: Rect) -> (Rect, Rect) {
+    let lines = u16::from(area.height > 1);
+    let above = Rect { height: area.height - lines, ..area };
+    (above, Rect { y: above.bottom(), height: lines, ..area })
 }
 
 /// Where the parts stand.

@@ -8,6 +8,7 @@ use ratatui_core::style::{Modifier, Style};
 
 use super::{Colours, Pen, bold, points};
 use crate::screen::order::SortBy;
+use crate::screen::pairs::LEAST_TOGETHER;
 use crate::screen::rows::{Grouping, Row, RowKind, Selection};
 use crate::screen::view::View;
 
@@ -99,6 +100,16 @@ fn columns(width: u16, selection: &Selection) -> impl Iterator<Item = (&'static 
     })
 }
 
+/// What the column sorts by in which `x`, counted from the table's left edge, lies.
+pub(super) fn sort_at(selection: &Selection, width: u16, x: u16) -> Option<SortBy> {
+    let ends = columns(width, selection).scan(0_u16, |end, (column, width)| {
+        *end = end.saturating_add(width);
+        Some((column, *end))
+    });
+    let mut from_x = ends.filter(|(_, end)| x < *end);
+    from_x.next()?.0.sorts
+}
+
 /// Draws the titles of the columns.
 pub(in crate::screen) fn draw_header(
     selection: &Selection,
@@ -175,6 +186,7 @@ fn with(task: &TaskActivity) -> String {
     let shown = task
         .beside
         .iter()
+        .filter(|it| it.together >= LEAST_TOGETHER)
         .take(2)
         .map(|it| format!("{}% {} {}", points(it.together), on_one_line(&it.name), it.thread));
     shown.collect::<Vec<_>>().join(", ")

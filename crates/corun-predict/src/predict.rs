@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use corun_record::{Prediction, Progress};
+use corun_sim::SampledRun;
 
 use crate::stages::{
-    BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
-    ProfiledRun, RecordedRun, Report, SiblingRuns, SimulatedRun, Subject, ThreadTraces, ThreadsRun,
+    CoreRuns, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
+    ProfiledRun, RecordedRun, Report, SampledRuns, SiblingRuns, Subject, ThreadTraces, ThreadsRun,
     stacked,
 };
 use crate::{Job, PredictError};
@@ -34,12 +35,15 @@ pub fn predict(
     let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
     let other = other.map(|run| MeasuredOther::of(job, run, progress, stop)).transpose()?;
     let siblings = SiblingRuns::of(job, &recorded, progress, stop)?;
+    let own = SampledRun::of(recorded.recording())?;
+    let of_other = other.as_ref().map(|it| SampledRun::of(it.run.recording())).transpose()?;
+    let sampled = SampledRuns { own: &own, other: of_other.as_ref() };
     let mut predictions = Vec::new();
     for core in &job.cores {
         let fitted = FittedModel::of(job, core, &measured)?;
-        let simulated = SimulatedRun::of(job, core, &recorded, &fitted, progress, stop)?;
-        let runs = (&recorded, other.as_ref().map(|it| &it.run));
-        let beside = BesideRun::of(job, core, runs, &fitted, progress, stop)?;
+        let watch = (progress, stop);
+        let CoreRuns { alone: simulated, beside } =
+            CoreRuns::of(job, core, &recorded, sampled, &fitted, watch)?;
         let traces = (&recorded, &threads);
         let threads = ThreadsRun::of(job, core, traces, &fitted, progress, stop)?;
         let in_turns = (&fitted, &simulated);

@@ -20,7 +20,7 @@ use corun_trace::{SystemCall, Target};
 
 use crate::Job;
 
-pub(crate) use beside::BesideRun;
+pub(crate) use beside::{BesideRun, CoreRuns, SampledRuns};
 pub(crate) use extrapolate::ExtrapolatedRun;
 pub(crate) use fit::FittedModel;
 pub(crate) use measure::{MeasuredOther, MeasuredProgram};

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use corun_files::Output;
 use corun_record::Progress;
+use corun_sim::Recording;
 use corun_trace::format::Trace;
 use corun_trace::{Ending, Plan, ThreadId, trace_quietly};
 
@@ -62,6 +63,11 @@ impl RecordedRun {
             thread_instructions,
             instructions,
         })
+    }
+
+    /// The recorded part of the busiest thread's run.
+    pub(crate) fn recording(&self) -> Recording<'_> {
+        Recording { trace: &self.trace, thread: self.thread, total: self.thread_instructions }
     }
 
     /// Keeps the trace, if a file was named for it.

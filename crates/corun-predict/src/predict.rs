@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use corun_record::{Prediction, Progress};
-use corun_sim::SampledRun;
 
 use crate::stages::{
     CoreRuns, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
-    ProfiledRun, RecordedRun, Report, SampledRuns, SiblingRuns, Subject, ThreadTraces, ThreadsRun,
-    stacked,
+    ProfiledRun, RecordedRun, Report, SiblingRuns, Subject, ThreadTraces, ThreadsRun,
+    simulate_rounds, stacked,
 };
 use crate::{Job, PredictError};
 
@@ -35,15 +34,13 @@ pub fn predict(
     let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
     let other = other.map(|run| MeasuredOther::of(job, run, progress, stop)).transpose()?;
     let siblings = SiblingRuns::of(job, &recorded, progress, stop)?;
-    let own = SampledRun::of(recorded.recording())?;
-    let of_other = other.as_ref().map(|it| SampledRun::of(it.run.recording())).transpose()?;
-    let sampled = SampledRuns { own: &own, other: of_other.as_ref() };
+    let fitted = job.cores.iter().map(|core| FittedModel::of(job, core, &measured));
+    let fitted = fitted.collect::<Result<Vec<_>, _>>()?;
+    let runs = (&recorded, other.as_ref().map(|it| &it.run));
+    let simulated = simulate_rounds(job, runs, &fitted, progress, stop)?;
     let mut predictions = Vec::new();
-    for core in &job.cores {
-        let fitted = FittedModel::of(job, core, &measured)?;
-        let watch = (progress, stop);
-        let CoreRuns { alone: simulated, beside } =
-            CoreRuns::of(job, core, &recorded, sampled, &fitted, watch)?;
+    for ((core, fitted), runs) in job.cores.iter().zip(fitted).zip(simulated) {
+        let CoreRuns { alone: simulated, beside } = runs;
         let traces = (&recorded, &threads);
         let threads = ThreadsRun::of(job, core, traces, &fitted, progress, stop)?;
         let in_turns = (&fitted, &simulated);

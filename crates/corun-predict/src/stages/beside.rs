@@ -118,9 +118,10 @@ impl CoreRuns {
         Self { alone: self.alone.with(other.alone), beside: pairs.map(both).collect() }
     }
 
-    /// Simulates the windows on a core, alone and beside siblings, at the same time.
+    /// Simulates the windows on a core, alone and beside siblings, at the same time; the seed chooses how far apart copies
+    /// are.
     pub(crate) fn of(
-        job: &Job<'_>,
+        (job, seed): (&Job<'_>, u64),
         core: &Core<'_>,
         recorded: &RecordedRun,
         runs: SampledRuns<'_>,
@@ -145,12 +146,11 @@ impl CoreRuns {
             plans.push(plan(None, &fitted.model));
             plans.extend(changed.iter().map(|(name, model)| plan(Some(name), model)));
         }
-        let tasks: Vec<Vec<Task<'_>>> =
-            plans.iter().map(|plan| plan.tasks(runs, job.beside.seed)).collect();
+        let tasks: Vec<Vec<Task<'_>>> = plans.iter().map(|plan| plan.tasks(runs, seed)).collect();
         let of = |model, counted, siblings, seed| {
             WindowSimulation::new((model, core.timings), counted, siblings, job.pages, seed)
         };
-        let alone = of(&fitted.model, runs.own, Vec::new(), job.beside.seed)?;
+        let alone = of(&fitted.model, runs.own, Vec::new(), seed)?;
         let beside = plans.iter().zip(&tasks).flat_map(|(plan, tasks)| {
             tasks.iter().map(|it| of(plan.model, it.counted, it.siblings.clone(), it.seed))
         });

@@ -34,6 +34,16 @@ pub(super) fn simulate(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Vec<SimulatedRun>, PredictError> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    simulate_on(cpus, simulations, progress, stop)
+}
+
+fn simulate_on(
+    cpus: usize,
+    simulations: &[&WindowSimulation<'_>],
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Vec<SimulatedRun>, PredictError> {
     let sections = |(number, of): (usize, &&WindowSimulation<'_>)| {
         (0..of.sections()).map(move |section| (number, section)).collect::<Vec<_>>()
     };
@@ -42,8 +52,7 @@ pub(super) fn simulate(
     progress.begin(Stage::new("simulating", "instructions", all.sum::<u64>()));
     // The longest first, so that no CPU is left with one at the end.
     tasks.sort_by_key(|&(number, section)| Reverse(simulations[number].cost(section)));
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let done = in_parallel(jobs, tasks.len(), |at| {
+    let done = in_parallel(cpus, tasks.len(), |at| {
         let (number, section) = tasks[at];
         let mut meter = Meter::begin();
         let simulated = simulations[number].simulate(section, |done, next| {
@@ -130,5 +139,80 @@ impl Usage {
             cpu_s: seconds(usage.user_time()) + seconds(usage.system_time()),
             peak_rss_bytes: usage.max_rss() as u64 * 1024,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_model::timing::TimingTable;
+    use corun_record::{PageSize, Unwatched};
+    use corun_sim::{Recording, SampledRun, Sibling};
+    use corun_trace::format::{Opening, Options, Trace, Writer};
+    use corun_trace::{Marker, OrderedMarker, Phase, Sink, decode};
+
+    use super::*;
+
+    /// Loads of one line after another, in three windows after warm-ups.
+    fn trace() -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Opening::default(), Options::default()).unwrap();
+        // mov rdi, [rdi]; jmp to the first
+        let block =
+            writer.define(decode(0x1000, &[0x48, 0x8b, 0x3f, 0xeb, 0xfb]).unwrap()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        let (mut line, mut order) = (0_u64, 0);
+        for _ in 0..3 {
+            for (phase, rounds) in [(Phase::WarmUp, 20_000), (Phase::Counted, 1000)] {
+                order += 1;
+                let marker = Marker::Begin { phase, skipped: 0 };
+                writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+                for _ in 0..rounds {
+                    line = (line * 5 + 3) % (1 << 12);
+                    writer.execute(thread, block, 2, &[0x10_0000 + 64 * line]).unwrap();
+                }
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    /// The windows of the trace alone, and beside copies of several seeds, on so many CPUs.
+    fn on(cpus: usize, stop: bool) -> Result<Vec<SimulatedRun>, PredictError> {
+        let trace = trace();
+        let model = corun_model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let thread = trace.threads()[0].id;
+        let recording = Recording { trace: &trace, thread, total: 1 << 20 };
+        let run = SampledRun::of(recording).unwrap();
+        let of = |(seed, siblings)| {
+            let core = (&model, &timings);
+            WindowSimulation::new(core, &run, siblings, PageSize::Small, seed).unwrap()
+        };
+        let copy = Sibling { recording, begin: 0.0, is_copy: true };
+        let beside = (1..5).map(|seed| (seed, vec![copy]));
+        let all: Vec<_> = std::iter::once((0, Vec::new())).chain(beside).map(of).collect();
+        let all: Vec<_> = all.iter().collect();
+        simulate_on(cpus, &all, &Unwatched, &AtomicBool::new(stop))
+    }
+
+    #[test]
+    fn results_are_the_same_on_any_number_of_cpus() {
+        let (one, many) = (on(1, false).unwrap(), on(3, false).unwrap());
+        for (one, many) in one.iter().zip(&many) {
+            assert_eq!(one.windows, many.windows);
+            assert_eq!(one.cost.instructions, many.cost.instructions);
+        }
+        let cycles = |of: &SimulatedRun| of.windows.together.cycles;
+        assert!(one[1..].iter().all(|beside| cycles(beside) > cycles(&one[0])));
+        assert_ne!(cycles(&one[1]), cycles(&one[2]), "copies are as far apart");
+        let SimulationCost { instructions, cpu_s, detailed, .. } = one[0].cost;
+        let detailed = detailed.unwrap();
+        assert_eq!(instructions, 3 * 42_000);
+        assert!(detailed.instructions.abs_diff(3 * (2000 + 8192)) < 48, "{detailed:?}");
+        assert!(detailed.cpu_s <= cpu_s);
+    }
+
+    #[test]
+    fn it_stops_on_request() {
+        let stopped = on(2, true);
+        assert!(matches!(stopped, Err(PredictError::Interrupted { during: "simulated" })));
     }
 }

@@ -255,3 +255,89 @@ fn warm<'t>(
 fn retired(machine: &Machine<Recorded<'_>>, thread: usize) -> u64 {
     machine.state(0, thread).retired
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::{Opening, Options, Trace, Writer};
+    use corun_trace::{Marker, OrderedMarker, Sink, ThreadId, decode};
+
+    use super::*;
+
+    /// Lines of 128 KiB: more than a first level holds, and less than a second.
+    const LINES: u64 = 2048;
+    const WINDOWS: u64 = 24;
+
+    /// mov rdi, [rdi]; jmp to the first: loads of all lines in turn, in windows whose own warm-ups reach few of them.
+    fn walk() -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Opening::default(), Options::default()).unwrap();
+        let code = [0x48, 0x8b, 0x3f, 0xeb, 0xfb];
+        let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        let (mut line, mut order) = (0, 0);
+        for _ in 0..WINDOWS {
+            for (phase, rounds) in [(Phase::WarmUp, 400), (Phase::Counted, 400)] {
+                order += 1;
+                let marker = Marker::Begin { phase, skipped: 0 };
+                writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+                for _ in 0..rounds {
+                    // Every line once, in an order that no prefetcher follows (Hull and Dobell 1962).
+                    line = (line * 5 + 3) % LINES;
+                    writer.execute(thread, block, 2, &[0x10_0000 + 64 * line]).unwrap();
+                }
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    /// The walk in sections of so many instructions, each warmed by so many, alone or beside a copy; `order` puts the
+    /// sections into the order in which they are simulated.
+    fn simulated(
+        (length, warm_up): (u64, u64),
+        is_alone: bool,
+        order: impl Fn(&mut Vec<usize>),
+    ) -> SimulatedWindows {
+        let trace = walk();
+        let model = corun_model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let own = &trace.threads()[0];
+        let recording = Recording { trace: &trace, thread: ThreadId(0), total: own.instructions };
+        let run = SampledRun::of(recording).unwrap();
+        let copy = Sibling { recording, begin: 0.0, is_copy: true };
+        let siblings = if is_alone { Vec::new() } else { vec![copy] };
+        let core = (&model, &timings);
+        let mut of = WindowSimulation::new(core, &run, siblings, PageSize::Small, 7).unwrap();
+        of.sections = Section::of_length(&run.intervals, length, warm_up);
+        let mut numbers: Vec<usize> = (0..of.sections()).collect();
+        order(&mut numbers);
+        let done = numbers
+            .into_iter()
+            .map(|section| (section, of.simulate(section, |_, _| true).unwrap().unwrap()));
+        let done: std::collections::BTreeMap<usize, SimulatedSection> = done.collect();
+        of.join(done.into_values()).unwrap()
+    }
+
+    fn cycles(of: &SimulatedWindows) -> f64 {
+        of.windows.iter().map(|it| it.cycles).sum::<u64>() as f64
+    }
+
+    #[test]
+    fn sections_that_are_warmed_agree_with_one_chain() {
+        let chain = cycles(&simulated((u64::MAX, 0), true, |_| {}));
+        let warmed = cycles(&simulated((5000, 2 * LINES), true, |_| {}));
+        // The first round through the lines meets cold caches in both.
+        assert!((warmed / chain - 1.0).abs() < 0.02, "{warmed} {chain}");
+        let cold = cycles(&simulated((5000, 0), true, |_| {}));
+        assert!(cold > 1.2 * chain, "{cold} {chain}");
+    }
+
+    #[test]
+    fn the_order_in_which_sections_are_simulated_changes_nothing() {
+        for is_alone in [true, false] {
+            let of = |order: fn(&mut Vec<usize>)| simulated((5000, 1000), is_alone, order);
+            let forwards = of(|_| {});
+            assert_eq!(forwards.windows.len() as u64, WINDOWS);
+            assert_eq!(forwards, of(|sections| sections.reverse()));
+            assert_eq!(forwards, of(|sections| sections.rotate_left(2)));
+        }
+    }
+}

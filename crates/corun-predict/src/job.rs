@@ -62,6 +62,10 @@ pub struct Job<'a> {
     pub from: Option<SystemCall>,
     /// The part of the run that is simulated.
     pub sampling: Sampling,
+    /// Rounds of windows that are simulated at most; each is a recorded run of its own.
+    pub rounds: u32,
+    /// The half-width of the slowdown's interval, as a part of it, from which on no further round is needed.
+    pub precision: f64,
     /// The page size of the program's data in the simulation.
     pub pages: PageSize,
     /// The time budget of native measurement; none to skip it.

@@ -6,9 +6,9 @@ use std::time::{Instant, SystemTime};
 use corun_record::{Prediction, Progress};
 
 use crate::stages::{
-    BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
-    ProfiledRun, RecordedRun, Report, SiblingRuns, SimulatedRun, Subject, ThreadTraces, ThreadsRun,
-    stacked,
+    CoreRuns, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
+    ProfiledRun, RecordedRun, Report, SiblingRuns, Subject, ThreadTraces, ThreadsRun,
+    simulate_rounds, stacked,
 };
 use crate::{Core, Job, PredictError};
 
@@ -24,10 +24,7 @@ pub fn predict(
     stop: &AtomicBool,
 ) -> Result<Vec<Prediction>, PredictError> {
     let recorded = RecordedJob::of(job, progress, stop)?;
-    let cores = job.cores.iter();
-    let predictions: Result<Vec<_>, _> =
-        cores.map(|core| recorded.predict(core, progress, stop)).collect();
-    let predictions = predictions?;
+    let predictions = recorded.predict(&job.cores, progress, stop)?;
     recorded.keep()?;
     Ok(predictions)
 }
@@ -69,23 +66,37 @@ impl<'a> RecordedJob<'a> {
         Ok(Self { job, started, begun, end, recorded, other, threads, measured, siblings })
     }
 
-    /// Predicts it on one core.
+    /// Predicts it on some cores, on each from the same windows.
     ///
     /// # Errors
     /// If it cannot be simulated there, or `stop` was set.
     pub fn predict(
         &self,
+        cores: &[Core<'_>],
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Prediction>, PredictError> {
+        let Self { job, recorded, other, measured, .. } = self;
+        let fitted = cores.iter().map(|core| FittedModel::of(job, core, measured));
+        let fitted = fitted.collect::<Result<Vec<_>, _>>()?;
+        let runs = (recorded, other.as_ref().map(|it| &it.run));
+        let simulated = simulate_rounds(job, runs, (cores, &fitted), progress, stop)?;
+        let on_core = |((core, fitted), runs)| self.complete(core, fitted, runs, progress, stop);
+        cores.iter().zip(&fitted).zip(simulated).map(on_core).collect()
+    }
+
+    /// The prediction on a core of which the windows are simulated.
+    fn complete(
+        &self,
         core: &Core<'_>,
+        fitted: &FittedModel,
+        CoreRuns { alone: simulated, beside }: CoreRuns,
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Prediction, PredictError> {
         let Self { job, recorded, other, threads, measured, siblings, .. } = self;
-        let fitted = FittedModel::of(job, core, measured)?;
-        let simulated = SimulatedRun::of(job, core, recorded, &fitted, progress, stop)?;
-        let runs = (recorded, other.as_ref().map(|it| &it.run));
-        let beside = BesideRun::of(job, core, runs, &fitted, progress, stop)?;
-        let threads = ThreadsRun::of(job, core, (recorded, threads), &fitted, progress, stop)?;
-        let in_turns = (&fitted, &simulated);
+        let threads = ThreadsRun::of(job, core, (recorded, threads), fitted, progress, stop)?;
+        let in_turns = (fitted, &simulated);
         let stacked = stacked(job, core, recorded, in_turns, self.end, progress, stop)?;
         if stop.load(Ordering::Relaxed) {
             // Ctrl-C also reaches the program, which may have ended before the flag was read.
@@ -98,7 +109,7 @@ impl<'a> RecordedJob<'a> {
             other: other.as_ref(),
             measured,
             siblings,
-            fitted: &fitted,
+            fitted,
             simulated: &simulated,
             beside: &beside,
             threads: &threads,

@@ -358,9 +358,11 @@ mod tests {
         let timings = corun_model::timing::TimingTable::of(&model).unwrap();
         let small = corun_record::PageSize::Small;
         let thread = trace.threads()[0].id;
-        corun_sim::simulate_windows(&model, &timings, &trace, thread, small, |_, _| true)
-            .unwrap()
-            .unwrap()
+        let recording = corun_sim::Recording { trace: &trace, thread, total: 6000 };
+        let run = corun_sim::SampledRun::of(recording).unwrap();
+        let core = (&model, &timings);
+        let windows = corun_sim::WindowSimulation::new(core, &run, Vec::new(), small, 0).unwrap();
+        windows.run(|_, _| true).unwrap().unwrap()
     }
 
     #[test]

@@ -103,8 +103,9 @@ pub use placements::{
 };
 pub use plain::{excerpt, on_lines, on_one_line, shortened, shown, steers};
 pub use prediction::{
-    CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
-    Prediction, PredictionTable, SimulationCost, SkippedPart, StackShare, TracedPart,
+    CalibratedField, ClockSource, DetailedCost, MeasuredRun, MeasuredRuns, PredictedCore,
+    PredictedWindow, Prediction, PredictionTable, SimulationCost, SkippedPart, StackShare,
+    TracedPart,
 };
 pub use prediction_sweep::{PredictionSweep, SweepCell};
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};

@@ -157,6 +157,18 @@ pub struct SimulationCost {
     pub cpu_s: f64,
     /// The peak RSS of the process so far, in bytes.
     pub peak_rss_bytes: u64,
+    /// The part of it that went through the pipeline, where that is known; the rest warmed caches and predictors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detailed: Option<DetailedCost>,
+}
+
+/// What the detailed part of a simulation took of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DetailedCost {
+    /// Instructions that went through the pipeline.
+    pub instructions: u64,
+    /// CPU time of them, in seconds.
+    pub cpu_s: f64,
 }
 
 /// A simulated interval of a run.

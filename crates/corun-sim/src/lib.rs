@@ -36,8 +36,8 @@ pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
 pub use pointer_chase::PointerChaseRing;
 pub use sampling::{
-    EventCounts, MAX_LAG, Piece, Recording, Refills, Sibling, SimulatedWindow, SimulatedWindows,
-    SimulationWeight, simulate_refills, simulate_windows, simulate_windows_beside,
+    EventCounts, MAX_LAG, Mode, Piece, Recording, Refills, SampledRun, Sibling, SimulatedSection,
+    SimulatedWindow, SimulatedWindows, SimulationWeight, WindowSimulation, simulate_refills,
 };
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};

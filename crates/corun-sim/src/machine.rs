@@ -13,7 +13,7 @@ const AHEAD: u64 = 8;
 const ALONE: u64 = 1 << 16;
 /// Instructions at the end of a warm-up that go through the pipeline, so that it is filled as it would be;
 /// what lies before them only warms caches and predictors.
-const DETAILED: u64 = 1 << 13;
+pub(crate) const DETAILED: u64 = 1 << 13;
 
 /// Cores at work.
 pub(crate) struct Machine<F> {
@@ -76,17 +76,6 @@ impl<F: InstructionSource> Machine<F> {
     pub(crate) fn warm_up(&mut self, until: u64, end: u64) -> Result<(), Box<Deadlock>> {
         self.warm(&[until.min(end.saturating_sub(DETAILED))])?;
         self.run(&[vec![until]]).map(drop)
-    }
-
-    /// Takes all threads of the first core on until the last instructions before their targets, and then the first of
-    /// them through the pipeline to its target, beside the others.
-    ///
-    /// # Errors
-    /// If the core makes no progress.
-    pub(crate) fn warm_up_together(&mut self, targets: &[u64]) -> Result<(), Box<Deadlock>> {
-        let before: Vec<u64> = targets.iter().map(|it| it.saturating_sub(DETAILED)).collect();
-        self.warm(&before)?;
-        self.run_first(targets[0])
     }
 
     /// Runs the first thread of the first core to its target, beside the others.

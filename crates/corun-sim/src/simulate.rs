@@ -68,6 +68,27 @@ impl Simulated {
         }
     }
 
+    /// Together with another part of the same run on the same core.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let mut unknown = self.unknown.clone();
+        for (form, found) in &other.unknown {
+            let known = unknown.entry(form.clone()).or_insert_with(|| found.clone());
+            known.places.extend(&found.places);
+        }
+        let quotients = self.quotients.iter().chain(&other.quotients);
+        Self {
+            instructions: self.instructions + other.instructions,
+            cycles: self.cycles + other.cycles,
+            stack: self.stack.plus(&other.stack),
+            occupancy: self.occupancy.plus(&other.occupancy),
+            issue: self.issue.plus(other.issue),
+            mispredicts: self.mispredicts + other.mispredicts,
+            requests: self.requests.plus(&other.requests),
+            unknown,
+            quotients: quotients.map(|(width, bits)| (*width, *bits)).collect(),
+        }
+    }
+
     /// Instructions a cycle.
     pub fn ipc(&self) -> f64 {
         self.instructions as f64 / self.cycles.max(1) as f64
@@ -114,7 +135,7 @@ pub(crate) fn alone<'t>(
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
     let pages = Pages::of(0, 0, pages).on(model);
-    let source = Recorded::new(lowering, trace, thread, pages, Replay::Once, progress)?;
+    let source = Recorded::new(lowering, trace, thread, pages, Replay::From(0), progress)?;
     Ok(Machine::new(model, vec![(stack_update, vec![source])]))
 }
 

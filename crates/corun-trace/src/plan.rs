@@ -162,6 +162,20 @@ impl Plan {
         Some(all)
     }
 
+    /// The same with windows at other random places, which this number chooses; none if they do not lie at random places.
+    pub fn with_seed(&self, seed: u64) -> Option<Self> {
+        match *self {
+            Self::Samples { count, length, warm_up, total, seed: before } if before != 0 => {
+                Some(Self::Samples { count, length, warm_up, total, seed })
+            }
+            Self::After { skip, warm_up, ref rest } => {
+                let rest = Box::new(rest.with_seed(seed)?);
+                Some(Self::After { skip, warm_up, rest })
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the run is one that the user does not see.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Count | Self::Learn)
@@ -222,6 +236,17 @@ mod tests {
             assert_eq!(parts, (0..50).collect::<Vec<_>>());
             let places: u64 = begins.iter().map(|begin| begin % 1000).sum();
             assert!((15_000..35_000).contains(&places), "{places}");
+        }
+    }
+
+    #[test]
+    fn windows_at_random_places_can_lie_at_others() {
+        let plan = |seed| Plan::Samples { count: 5, length: 10, warm_up: 7, total: 500, seed };
+        assert_eq!(plan(1).with_seed(2), Some(plan(2)));
+        let after = |seed| Plan::After { skip: 40, warm_up: 30, rest: Box::new(plan(seed)) };
+        assert_eq!(after(1).with_seed(2), Some(after(2)));
+        for fixed in [plan(0), after(0), Plan::Whole, Plan::Window { skip: 1, length: None }] {
+            assert_eq!(fixed.with_seed(2), None, "{fixed:?}");
         }
     }
 

@@ -1,15 +1,12 @@
-//! Beside: the recorded windows on a core whose other hardware threads are busy.
+//! Beside: the recorded windows on a core, alone and with other hardware threads that are busy.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use corun_model::CoreModel;
-use corun_model::timing::TimingTable;
-use corun_record::{PageSize, Placement, Progress, Stage};
-use corun_sim::{
-    Recording, Sibling, SimulatedWindows, SimulationError, in_parallel, simulate_windows,
-    simulate_windows_beside,
-};
+use corun_record::{Placement, Progress};
+use corun_sim::{SampledRun, Sibling, SimulatedWindows, SimulationError, WindowSimulation};
 
+use super::simulate::{SimulatedRun, simulate};
 use super::{FittedModel, RecordedRun, ThreadsRun};
 use crate::{Core, Job, PredictError};
 
@@ -55,6 +52,30 @@ enum Role {
     Other,
 }
 
+/// The same of other windows of the same run.
+fn with(
+    one: Option<SimulatedWindows>,
+    other: Option<SimulatedWindows>,
+) -> Option<SimulatedWindows> {
+    Some(one?.with(other?))
+}
+
+impl BesideWindows {
+    /// These windows and those of another recording of the same run.
+    fn with(self, other: Self) -> Self {
+        let passes = |one: Vec<SimulatedWindows>, other: Vec<SimulatedWindows>| {
+            one.into_iter().zip(other).map(|(one, other)| one.with(other)).collect()
+        };
+        Self {
+            alone: with(self.alone, other.alone),
+            passes: passes(self.passes, other.passes),
+            apart: with(self.apart, other.apart),
+            other_alone: with(self.other_alone, other.other_alone),
+            other: passes(self.other, other.other),
+        }
+    }
+}
+
 /// A placement on a model.
 struct Planned<'a> {
     placement: Placement,
@@ -63,27 +84,50 @@ struct Planned<'a> {
     model: &'a CoreModel,
 }
 
-/// One simulation.
+/// What is simulated for a placement: whose windows, beside which siblings, with which seed.
 struct Task<'a> {
-    /// The number of its placement.
-    planned: usize,
     role: Role,
-    model: &'a CoreModel,
-    counted: Recording<'a>,
+    counted: &'a SampledRun<'a>,
     siblings: Vec<Sibling<'a>>,
     seed: u64,
 }
 
-impl BesideRun {
-    /// Simulates every placement of the job on a core; none for a job that has none.
+/// The recorded parts of the program's run, and of the other program's.
+#[derive(Clone, Copy)]
+pub(crate) struct SampledRuns<'a> {
+    pub(crate) own: &'a SampledRun<'a>,
+    pub(crate) other: Option<&'a SampledRun<'a>>,
+}
+
+/// The windows on a core, in all ways that a job asks for.
+pub(crate) struct CoreRuns {
+    /// The program alone.
+    pub(crate) alone: SimulatedRun,
+    /// The placements of the job; none for a job that has none.
+    pub(crate) beside: Vec<BesideRun>,
+}
+
+impl CoreRuns {
+    /// These windows and those of another recording of the same run.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let pairs = self.beside.into_iter().zip(other.beside);
+        let both = |(one, other): (BesideRun, BesideRun)| BesideRun {
+            windows: one.windows.with(other.windows),
+            ..one
+        };
+        Self { alone: self.alone.with(other.alone), beside: pairs.map(both).collect() }
+    }
+
+    /// Simulates the windows on a core, alone and beside siblings, at the same time; the seed chooses how far apart copies
+    /// are.
     pub(crate) fn of(
-        job: &Job<'_>,
+        (job, seed): (&Job<'_>, u64),
         core: &Core<'_>,
-        (recorded, other): (&RecordedRun, Option<&RecordedRun>),
+        recorded: &RecordedRun,
+        runs: SampledRuns<'_>,
         fitted: &FittedModel,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<Vec<Self>, PredictError> {
+        (progress, stop): (&dyn Progress, &AtomicBool),
+    ) -> Result<Self, PredictError> {
         let mut changed = Vec::new();
         for setting in &job.beside.what_if {
             let model = fitted.model.clone().with(std::slice::from_ref(setting));
@@ -95,107 +139,102 @@ impl BesideRun {
         for &placement in job.beside.placements.iter().filter(runs_copies) {
             let plan = |setting: Option<&String>, model| Planned {
                 placement,
-                threads: threads(placement, &fitted.model, other.is_some()),
+                threads: threads(placement, &fitted.model, runs.other.is_some()),
                 setting: setting.cloned(),
                 model,
             };
             plans.push(plan(None, &fitted.model));
             plans.extend(changed.iter().map(|(name, model)| plan(Some(name), model)));
         }
-        let tasks: Vec<Task<'_>> = (0..)
-            .zip(&plans)
-            .flat_map(|(at, plan)| plan.tasks(at, recorded, other, job.beside.seed))
-            .collect();
-        let mut done =
-            simulate((job.pages, job.jobs), core.timings, &tasks, progress, stop)?.into_iter();
-        let mut runs: Vec<Self> = plans.into_iter().map(Self::empty).collect();
-        for task in &tasks {
-            let windows = &mut runs[task.planned].windows;
-            let Some(result) = done.next() else { break };
-            match task.role {
-                Role::Alone => windows.alone = Some(result),
-                Role::Pass => windows.passes.push(result),
-                Role::Apart => windows.apart = Some(result),
-                Role::OtherAlone => windows.other_alone = Some(result),
-                Role::Other => windows.other.push(result),
+        let tasks: Vec<Vec<Task<'_>>> = plans.iter().map(|plan| plan.tasks(runs, seed)).collect();
+        let of = |model, counted, siblings, seed| {
+            WindowSimulation::new((model, core.timings), counted, siblings, job.pages, seed)
+        };
+        let alone = of(&fitted.model, runs.own, Vec::new(), seed)?;
+        let beside = plans.iter().zip(&tasks).flat_map(|(plan, tasks)| {
+            tasks.iter().map(|it| of(plan.model, it.counted, it.siblings.clone(), it.seed))
+        });
+        let beside = beside.collect::<Result<Vec<_>, SimulationError>>()?;
+        let all: Vec<&WindowSimulation<'_>> = std::iter::once(&alone).chain(&beside).collect();
+        let mut done = simulate(job.jobs, &all, progress, stop)?.into_iter();
+        let alone = done.next().expect("the program alone is simulated in any case");
+        let mut beside: Vec<BesideRun> = plans.into_iter().map(BesideRun::empty).collect();
+        for (run, tasks) in beside.iter_mut().zip(&tasks) {
+            for (task, SimulatedRun { windows, .. }) in tasks.iter().zip(&mut done) {
+                run.windows.put(task.role, windows);
             }
         }
-        Ok(runs)
+        if alone.windows.together.instructions == 0 {
+            return Err(PredictError::TooShort { total: recorded.instructions });
+        }
+        Ok(Self { alone, beside })
     }
+}
 
+impl BesideWindows {
+    fn put(&mut self, role: Role, windows: SimulatedWindows) {
+        match role {
+            Role::Alone => self.alone = Some(windows),
+            Role::Pass => self.passes.push(windows),
+            Role::Apart => self.apart = Some(windows),
+            Role::OtherAlone => self.other_alone = Some(windows),
+            Role::Other => self.other.push(windows),
+        }
+    }
+}
+
+impl BesideRun {
     fn empty(plan: Planned<'_>) -> Self {
         let Planned { placement, threads, setting, .. } = plan;
         Self { placement, threads, setting, windows: BesideWindows::default() }
     }
 }
 
-impl<'a> Planned<'a> {
-    fn tasks(
-        &self,
-        planned: usize,
-        recorded: &'a RecordedRun,
-        other: Option<&'a RecordedRun>,
-        seed: u64,
-    ) -> Vec<Task<'a>> {
-        let task = |role, counted, siblings, seed| Task {
-            planned,
-            role,
-            model: self.model,
-            counted,
-            siblings,
-            seed,
-        };
-        let own = recording(recorded);
+impl Planned<'_> {
+    fn tasks<'a>(&self, runs: SampledRuns<'a>, seed: u64) -> Vec<Task<'a>> {
+        let task = |role, counted, siblings, seed| Task { role, counted, siblings, seed };
+        let own = runs.own;
         let is_changed = self.setting.is_some();
         let mut tasks = Vec::new();
         if is_changed {
             tasks.push(task(Role::Alone, own, Vec::new(), seed));
         }
-        let is_whole = |of: &RecordedRun| of.plan.windows().is_none();
+        let is_whole =
+            |of: &SampledRun<'_>| of.recording().trace.opening().plan.windows().is_none();
         // A run without windows has its interval from where its siblings begin.
-        let begins = |of: &RecordedRun| -> Vec<f64> {
+        let begins = |of: &SampledRun<'_>| -> Vec<f64> {
             match is_whole(of) {
                 true => (1..=PASSES_OF_WHOLE).map(|it| (f64::from(it) * APART).fract()).collect(),
                 false => vec![0.0],
             }
         };
-        if let Some(other_run) = other {
-            let other = recording(other_run);
-            let beside = |it, begin| vec![Sibling { recording: it, begin, is_copy: false }];
-            for begin in begins(recorded) {
-                tasks.push(task(Role::Pass, own, beside(other, begin), seed));
+        if let Some(other) = runs.other {
+            let beside = |recording, begin| vec![Sibling { recording, begin, is_copy: false }];
+            for begin in begins(own) {
+                tasks.push(task(Role::Pass, own, beside(other.recording(), begin), seed));
             }
             tasks.push(task(Role::OtherAlone, other, Vec::new(), seed));
-            for begin in begins(other_run) {
-                tasks.push(task(Role::Other, other, beside(own, begin), seed));
+            for begin in begins(other) {
+                tasks.push(task(Role::Other, other, beside(own.recording(), begin), seed));
             }
             return tasks;
         }
         let copies = |begin: f64| -> Vec<Sibling<'a>> {
             let copy = |number: u32| Sibling {
-                recording: own,
+                recording: own.recording(),
                 begin: (f64::from(number) * begin).fract(),
                 is_copy: true,
             };
             (1..self.threads).map(copy).collect()
         };
-        for (seed, begin) in (seed..).zip(begins(recorded)) {
+        for (seed, begin) in (seed..).zip(begins(own)) {
             tasks.push(task(Role::Pass, own, copies(begin), seed));
         }
-        if !is_whole(recorded) && !is_changed {
+        if !is_whole(own) && !is_changed {
             let apart = copies(1.0 / f64::from(self.threads.max(2)));
             tasks.push(task(Role::Apart, own, apart, seed));
         }
         tasks
-    }
-}
-
-/// The recorded part of the busiest thread's run.
-fn recording(recorded: &RecordedRun) -> Recording<'_> {
-    Recording {
-        trace: &recorded.trace,
-        thread: recorded.thread,
-        total: recorded.thread_instructions,
     }
 }
 
@@ -206,51 +245,4 @@ fn threads(placement: Placement, model: &CoreModel, is_pair: bool) -> u32 {
         Placement::Full(Some(threads)) => threads.min(model.smt_width),
         _ => model.smt_width,
     }
-}
-
-/// All simulations, several at a time, in their order.
-fn simulate(
-    (pages, jobs): (PageSize, usize),
-    timings: &TimingTable,
-    tasks: &[Task<'_>],
-    progress: &dyn Progress,
-    stop: &AtomicBool,
-) -> Result<Vec<SimulatedWindows>, PredictError> {
-    if tasks.is_empty() {
-        return Ok(Vec::new());
-    }
-    let recorded = |task: &Task<'_>| {
-        let own = task.counted.trace.threads().iter().find(|it| it.id == task.counted.thread);
-        own.map_or(0, |it| it.instructions)
-    };
-    let all: u64 = tasks.iter().map(recorded).sum();
-    progress.begin(Stage::new("simulating beside siblings", "instructions", all));
-    let results = in_parallel(jobs, tasks.len(), |at| {
-        let task = &tasks[at];
-        let reported = AtomicU64::new(0);
-        let goes_on = |done: u64, _: u64| {
-            progress.advance(done.saturating_sub(reported.swap(done, Ordering::Relaxed)));
-            !stop.load(Ordering::Relaxed)
-        };
-        let result = if task.siblings.is_empty() {
-            let Recording { trace, thread, .. } = task.counted;
-            simulate_windows(task.model, timings, trace, thread, pages, goes_on)
-        } else {
-            simulate_windows_beside(
-                task.model,
-                timings,
-                task.counted,
-                &task.siblings,
-                pages,
-                task.seed,
-                goes_on,
-            )
-        };
-        progress.advance(recorded(task).saturating_sub(reported.load(Ordering::Relaxed)));
-        result
-    });
-    let simulated = |result: Result<Option<SimulatedWindows>, SimulationError>| {
-        result?.ok_or(PredictError::Interrupted { during: "simulated" })
-    };
-    results.into_iter().map(simulated).collect()
 }

@@ -106,7 +106,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
              more, or each for as much: the run was shorter than the one before, or another thread ran in them.",
         ));
     }
-    let unknown: u64 = simulated.together.unknown.values().map(|one| one.places).sum();
+    let unknown: u64 = simulated.together.unknown.values().map(|one| one.places.len() as u64).sum();
     if unknown > 0 {
         caveats.push(Caveat::new(
             "unknown-forms",

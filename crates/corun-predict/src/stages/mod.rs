@@ -9,6 +9,7 @@ mod measure_siblings;
 mod probe_memory;
 mod profile;
 mod report;
+mod rounds;
 mod simulate;
 mod stacked;
 mod threads;
@@ -20,7 +21,7 @@ use corun_trace::{SystemCall, Target};
 
 use crate::Job;
 
-pub(crate) use beside::BesideRun;
+pub(crate) use beside::{BesideRun, CoreRuns, SampledRuns};
 pub(crate) use extrapolate::ExtrapolatedRun;
 pub(crate) use fit::FittedModel;
 pub(crate) use measure::{MeasuredOther, MeasuredProgram};
@@ -29,6 +30,7 @@ pub(crate) use measure_siblings::SiblingRuns;
 pub(crate) use probe_memory::MemoryProbe;
 pub(crate) use profile::ProfiledRun;
 pub(crate) use report::Report;
+pub(crate) use rounds::simulate_rounds;
 pub(crate) use simulate::SimulatedRun;
 pub(crate) use stacked::{StackedRun, stacked};
 pub use threads::Workers;

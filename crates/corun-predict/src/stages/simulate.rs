@@ -1,56 +1,124 @@
-//! Simulate: the recorded windows of the busiest thread, on the fitted model.
+//! Simulate: windows on core models, several sections of them at a time.
 
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use corun_record::{Progress, SimulationCost, Stage};
-use corun_sim::{SimulatedWindows, simulate_windows};
+use corun_record::{DetailedCost, Progress, SimulationCost, Stage};
+use corun_sim::{Mode, SimulatedWindows, WindowSimulation, in_parallel};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 
-use super::{FittedModel, RecordedRun};
-use crate::{Core, Job, PredictError};
+use crate::PredictError;
 
-/// The simulated windows, and what the simulation cost.
+/// Simulated windows, and what their simulation cost.
+#[derive(Debug)]
 pub(crate) struct SimulatedRun {
     pub(super) windows: SimulatedWindows,
     pub(super) cost: SimulationCost,
 }
 
 impl SimulatedRun {
-    /// Simulates the recorded windows.
-    pub(crate) fn of(
-        job: &Job<'_>,
-        core: &Core<'_>,
-        recorded: &RecordedRun,
-        fitted: &FittedModel,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<Self, PredictError> {
-        let mut told = None;
-        let goes_on = |done: u64, all: u64| {
-            if told.is_none() {
-                progress.begin(Stage::new("simulating", "instructions", all));
-            }
-            progress.advance(done - told.replace(done).unwrap_or(0));
+    /// These windows and those of another recording of the same run.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let cost = sum(self.cost, other.cost);
+        Self { windows: self.windows.with(other.windows), cost }
+    }
+}
+
+/// All of these simulations, in their order, so many sections at a time.
+///
+/// # Errors
+/// If one fails, or `stop` was set.
+pub(super) fn simulate(
+    jobs: usize,
+    simulations: &[&WindowSimulation<'_>],
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Vec<SimulatedRun>, PredictError> {
+    let sections = |(number, of): (usize, &&WindowSimulation<'_>)| {
+        (0..of.sections()).map(move |section| (number, section)).collect::<Vec<_>>()
+    };
+    let mut tasks: Vec<_> = simulations.iter().enumerate().flat_map(sections).collect();
+    let all = tasks.iter().map(|&(number, section)| simulations[number].instructions(section));
+    progress.begin(Stage::new("simulating", "instructions", all.sum::<u64>()));
+    // The longest first, so that no CPU is left with one at the end.
+    tasks.sort_by_key(|&(number, section)| Reverse(simulations[number].cost(section)));
+    let done = in_parallel(jobs, tasks.len(), |at| {
+        let (number, section) = tasks[at];
+        let mut meter = Meter::begin();
+        let simulated = simulations[number].simulate(section, |done, next| {
+            progress.advance(done);
+            meter.note(done, next);
             !stop.load(Ordering::Relaxed)
+        });
+        simulated.map(|simulated| Some((simulated?, meter.cost)))
+    });
+    let mut done: Vec<_> = tasks.into_iter().zip(done).collect();
+    done.sort_by_key(|(task, _)| *task);
+    let mut done = done
+        .into_iter()
+        .map(|(_, result)| result?.ok_or(PredictError::Interrupted { during: "simulated" }));
+    let joined = simulations.iter().map(|of| {
+        let sections = done.by_ref().take(of.sections()).collect::<Result<Vec<_>, _>>()?;
+        let (sections, costs): (Vec<_>, Vec<_>) = sections.into_iter().unzip();
+        let cost = costs.into_iter().reduce(sum).expect("a simulation has a section");
+        Ok(SimulatedRun { windows: of.join(sections)?, cost })
+    });
+    joined.collect()
+}
+
+/// What a section costs, by the CPU time of the thread that simulates it.
+struct Meter {
+    cost: SimulationCost,
+    /// How what comes next is simulated.
+    mode: Mode,
+    /// CPU time up to which it is counted, in seconds.
+    counted_s: f64,
+}
+
+impl Meter {
+    fn begin() -> Self {
+        let Usage { cpu_s, peak_rss_bytes } = Usage::now();
+        let detailed = Some(DetailedCost { instructions: 0, cpu_s: 0.0 });
+        let cost = SimulationCost { instructions: 0, cpu_s: 0.0, peak_rss_bytes, detailed };
+        Self { cost, mode: Mode::Warming, counted_s: cpu_s }
+    }
+
+    /// So many instructions are done since the last time.
+    fn note(&mut self, instructions: u64, next: Mode) {
+        let Usage { cpu_s, peak_rss_bytes } = Usage::now();
+        let used_s = cpu_s - std::mem::replace(&mut self.counted_s, cpu_s);
+        let detailed = match std::mem::replace(&mut self.mode, next) {
+            Mode::Warming => DetailedCost { instructions: 0, cpu_s: 0.0 },
+            Mode::Detailed => DetailedCost { instructions, cpu_s: used_s },
         };
-        let RecordedRun { trace, thread, .. } = recorded;
-        let before = Usage::now();
-        let windows =
-            simulate_windows(&fitted.model, core.timings, trace, *thread, job.pages, goes_on)?
-                .ok_or(PredictError::Interrupted { during: "simulated" })?;
-        let cost = Usage::now().since(before, trace.threads()[thread.0 as usize].instructions);
-        if windows.together.instructions == 0 {
-            return Err(PredictError::TooShort { total: recorded.instructions });
-        }
-        Ok(Self { windows, cost })
+        let part = SimulationCost {
+            instructions,
+            cpu_s: used_s,
+            peak_rss_bytes,
+            detailed: Some(detailed),
+        };
+        self.cost = sum(self.cost, part);
+    }
+}
+
+fn sum(one: SimulationCost, other: SimulationCost) -> SimulationCost {
+    let detailed = one.detailed.zip(other.detailed).map(|(one, other)| DetailedCost {
+        instructions: one.instructions + other.instructions,
+        cpu_s: one.cpu_s + other.cpu_s,
+    });
+    SimulationCost {
+        instructions: one.instructions + other.instructions,
+        cpu_s: one.cpu_s + other.cpu_s,
+        peak_rss_bytes: one.peak_rss_bytes.max(other.peak_rss_bytes),
+        detailed,
     }
 }
 
 /// The CPU time of this thread, and the peak memory of the process.
 struct Usage {
-    processor_s: f64,
-    peak_bytes: u64,
+    cpu_s: f64,
+    peak_rss_bytes: u64,
 }
 
 impl Usage {
@@ -59,13 +127,83 @@ impl Usage {
             getrusage(UsageWho::RUSAGE_THREAD).expect("every process may read its own usage");
         let seconds = |time: TimeVal| time.num_microseconds() as f64 * 1e-6;
         Self {
-            processor_s: seconds(usage.user_time()) + seconds(usage.system_time()),
-            peak_bytes: usage.max_rss() as u64 * 1024,
+            cpu_s: seconds(usage.user_time()) + seconds(usage.system_time()),
+            peak_rss_bytes: usage.max_rss() as u64 * 1024,
         }
     }
+}
 
-    fn since(&self, before: Self, instructions: u64) -> SimulationCost {
-        let processor_s = self.processor_s - before.processor_s;
-        SimulationCost { instructions, cpu_s: processor_s, peak_rss_bytes: self.peak_bytes }
+#[cfg(test)]
+mod tests {
+    use corun_model::timing::TimingTable;
+    use corun_record::{PageSize, Unwatched};
+    use corun_sim::{Recording, SampledRun, Sibling};
+    use corun_trace::format::{Opening, Options, Trace, Writer};
+    use corun_trace::{Marker, OrderedMarker, Phase, Sink, decode};
+
+    use super::*;
+
+    /// Loads of one line after another, in three windows after warm-ups.
+    fn trace() -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Opening::default(), Options::default()).unwrap();
+        // mov rdi, [rdi]; jmp to the first
+        let block =
+            writer.define(decode(0x1000, &[0x48, 0x8b, 0x3f, 0xeb, 0xfb]).unwrap()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        let (mut line, mut order) = (0_u64, 0);
+        for _ in 0..3 {
+            for (phase, rounds) in [(Phase::WarmUp, 20_000), (Phase::Counted, 1000)] {
+                order += 1;
+                let marker = Marker::Begin { phase, skipped: 0 };
+                writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+                for _ in 0..rounds {
+                    line = (line * 5 + 3) % (1 << 12);
+                    writer.execute(thread, block, 2, &[0x10_0000 + 64 * line]).unwrap();
+                }
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    /// The windows of the trace alone, and beside copies of several seeds, on so many CPUs.
+    fn on(cpus: usize, stop: bool) -> Result<Vec<SimulatedRun>, PredictError> {
+        let trace = trace();
+        let model = corun_model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let thread = trace.threads()[0].id;
+        let recording = Recording { trace: &trace, thread, total: 1 << 20 };
+        let run = SampledRun::of(recording).unwrap();
+        let of = |(seed, siblings)| {
+            let core = (&model, &timings);
+            WindowSimulation::new(core, &run, siblings, PageSize::Small, seed).unwrap()
+        };
+        let copy = Sibling { recording, begin: 0.0, is_copy: true };
+        let beside = (1..5).map(|seed| (seed, vec![copy]));
+        let all: Vec<_> = std::iter::once((0, Vec::new())).chain(beside).map(of).collect();
+        let all: Vec<_> = all.iter().collect();
+        simulate(cpus, &all, &Unwatched, &AtomicBool::new(stop))
+    }
+
+    #[test]
+    fn results_are_the_same_on_any_number_of_cpus() {
+        let (one, many) = (on(1, false).unwrap(), on(3, false).unwrap());
+        for (one, many) in one.iter().zip(&many) {
+            assert_eq!(one.windows, many.windows);
+            assert_eq!(one.cost.instructions, many.cost.instructions);
+        }
+        let cycles = |of: &SimulatedRun| of.windows.together.cycles;
+        assert!(one[1..].iter().all(|beside| cycles(beside) > cycles(&one[0])));
+        assert_ne!(cycles(&one[1]), cycles(&one[2]), "copies are as far apart");
+        let SimulationCost { instructions, cpu_s, detailed, .. } = one[0].cost;
+        let detailed = detailed.unwrap();
+        assert_eq!(instructions, 3 * 42_000);
+        assert!(detailed.instructions.abs_diff(3 * (2000 + 8192)) < 48, "{detailed:?}");
+        assert!(detailed.cpu_s <= cpu_s);
+    }
+
+    #[test]
+    fn it_stops_on_request() {
+        let stopped = on(2, true);
+        assert!(matches!(stopped, Err(PredictError::Interrupted { during: "simulated" })));
     }
 }

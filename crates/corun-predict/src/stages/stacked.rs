@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use corun_record::{Caveat, Estimate, PredictedStacked, Progress, Stage};
-use corun_sim::{Recording, simulate_refills};
+use corun_sim::simulate_refills;
 use corun_stats::student_t;
 
 use super::{FittedModel, RecordedRun, SimulatedRun};
@@ -51,18 +51,20 @@ pub(crate) fn stacked(
     progress.begin(Stage::new("simulating time slices", "", None));
     let slice = SLICE_MS * fitted.model.gigahertz * 1e6;
     let between = (slice * simulated.windows.together.ipc()).min(MOST_BETWEEN) as u64;
-    let counted = Recording {
-        trace: &recorded.trace,
-        thread: recorded.thread,
-        total: recorded.thread_instructions,
-    };
     let goes_on = || !stop.load(Ordering::Relaxed);
     let has_time = || Instant::now() < end;
     let (pages, seed) = (job.pages, job.beside.seed);
     let (model, timings) = (&fitted.model, core.timings);
-    let refills =
-        simulate_refills(model, timings, counted, pages, seed, between, (goes_on, has_time))?
-            .ok_or(PredictError::Interrupted { during: "simulated" })?;
+    let refills = simulate_refills(
+        model,
+        timings,
+        recorded.recording(),
+        pages,
+        seed,
+        between,
+        (goes_on, has_time),
+    )?
+    .ok_or(PredictError::Interrupted { during: "simulated" })?;
     let switch = SWITCH_US * fitted.model.gigahertz * 1e3;
     let predicted = PredictedStacked {
         slice_ms: SLICE_MS,

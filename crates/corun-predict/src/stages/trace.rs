@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use corun_files::Output;
 use corun_record::Progress;
+use corun_sim::Recording;
 use corun_trace::format::Trace;
 use corun_trace::{Ending, Plan, ThreadId, trace_quietly};
 
@@ -62,6 +63,31 @@ impl RecordedRun {
             thread_instructions,
             instructions,
         })
+    }
+
+    /// Records other windows of the same run, those of a further round; none where windows do not lie at random places, or
+    /// all of the run was seen, or another thread is the busiest one.
+    pub(crate) fn again(
+        &self,
+        job: &Job<'_>,
+        round: u32,
+        seed: u64,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Option<Self>, PredictError> {
+        let of_round = self.plan.recorded().unwrap_or(u64::MAX);
+        let is_seen = of_round.saturating_mul(u64::from(round) + 1) > self.instructions;
+        let Some(plan) = self.plan.with_seed(seed).filter(|_| !is_seen) else { return Ok(None) };
+        let instructions = Some(self.before + self.instructions);
+        let profiled = ProfiledRun { plan, before: self.before, instructions };
+        let subject = Subject { keep: None, ..Subject::predicted(job) };
+        let next = Self::of(job, subject, profiled, progress, stop)?;
+        Ok(Some(next).filter(|next| next.thread == self.thread))
+    }
+
+    /// The recorded part of the busiest thread's run.
+    pub(crate) fn recording(&self) -> Recording<'_> {
+        Recording { trace: &self.trace, thread: self.thread, total: self.thread_instructions }
     }
 
     /// Keeps the trace, if a file was named for it.

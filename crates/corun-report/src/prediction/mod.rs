@@ -9,8 +9,8 @@ pub use words::{gerund, sentences};
 pub(crate) use siblings::rows;
 
 use corun_record::{
-    ClockSource, Estimate, MeasuredRuns, Metric, OtherProgram, Prediction, PredictionTable, Source,
-    TracedWorkload, on_one_line,
+    ClockSource, Estimate, MeasuredRuns, Metric, OtherProgram, Prediction, PredictionTable,
+    SimulationCost, Source, TracedWorkload, on_one_line,
 };
 
 use crate::figures::{grouped, interval, ratio, seconds, share, with_half_width};
@@ -197,12 +197,10 @@ pub fn course(prediction: &Prediction) -> Vec<String> {
         ClockSource::Measured => format!("at the {:.2} GHz measured here", prediction.core.ghz),
         ClockSource::Model => format!("at the model's {:.2} GHz", prediction.core.ghz),
     };
-    let cost = &traced.cost;
     let mut lines = vec![format!(
-        "Simulated: {part}, recorded by {}, at {:.1} million instructions per second; times {clock}; {:.1} \
-         branch MPKI.",
+        "Simulated: {part}, recorded by {}, at {}; times {clock}; {:.1} branch MPKI.",
         traced.tracer,
-        cost.instructions as f64 * 1e-6 / cost.cpu_s.max(1e-9),
+        speed(&traced.cost),
         prediction.mispredicts_per_thousand
     )];
     lines.extend(traced.skipped.as_ref().map(|skipped| {
@@ -222,6 +220,21 @@ pub fn course(prediction: &Prediction) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// How many instructions a second of CPU time simulates; by how they are simulated, if that is known.
+fn speed(cost: &SimulationCost) -> String {
+    let rate = |instructions: u64, cpu_s: f64| instructions as f64 * 1e-6 / cpu_s.max(1e-9);
+    let Some(detailed) = cost.detailed.filter(|it| it.instructions < cost.instructions) else {
+        let rate = rate(cost.instructions, cost.cpu_s);
+        return format!("{rate:.1} million instructions per second");
+    };
+    let warmed = cost.instructions - detailed.instructions;
+    format!(
+        "{:.1} million instructions per second in detail, and {:.1} million that warmed caches and predictors",
+        rate(detailed.instructions, detailed.cpu_s),
+        rate(warmed, cost.cpu_s - detailed.cpu_s)
+    )
 }
 
 /// The program on the other hardware thread.

@@ -70,6 +70,7 @@ fn prediction() -> Prediction {
                 instructions: 20_000_000,
                 cpu_s: 5.0,
                 peak_rss_bytes: 300 << 20,
+                detailed: None,
             },
             windows: vec![window; 2],
         },

@@ -32,8 +32,8 @@ pub(crate) struct Recorded<'t> {
 /// How a thread goes through its trace.
 #[derive(Debug)]
 pub(crate) enum Replay {
-    /// From its first instruction to its last.
-    Once,
+    /// From this instruction to its last.
+    From(u64),
     /// Again and again from `begin` to `end`; the first round starts at `first`, which is below `end`.
     Looping { begin: u64, end: u64, first: u64 },
     /// Once, in step with the other threads of its process.
@@ -99,12 +99,19 @@ impl<'t> Recorded<'t> {
         progress: &'t dyn Progress,
     ) -> Result<Self, FormatError> {
         let events = match replay {
-            Replay::Looping { first, .. } => trace.events_at(thread, first)?,
-            _ => trace.events(thread)?,
+            Replay::Looping { first, .. } | Replay::From(first) => {
+                trace.events_at(thread, first)?
+            }
+            Replay::Synchronised(_) => trace.events(thread)?,
         };
         let blocks = vec![NOWHERE; trace.blocks().len()];
         let (window, error, given) = (None, None, Counter::new(progress));
         Ok(Self { trace, thread, events, lowering, blocks, pages, replay, window, error, given })
+    }
+
+    /// Instructions of the thread before the block that comes next, recorded or not.
+    pub(crate) fn place(&self) -> u64 {
+        self.events.instruction()
     }
 
     /// What could not be read, if anything.
@@ -134,7 +141,7 @@ impl<'t> Recorded<'t> {
             let is_over = match &mut self.replay {
                 Replay::Synchronised(own) => return own.next(&mut self.events, values),
                 Replay::Looping { end, .. } => self.events.instruction() >= *end,
-                Replay::Once => false,
+                Replay::From(_) => false,
             };
             let event = if is_over { None } else { self.events.next_event()? };
             match event {

@@ -1,26 +1,23 @@
 //! The windows of a sampled trace: each is simulated after its warm-up, and counted by itself.
 //!
-//! One core runs them all, one after the other, so that predictors keep what they learned as they do in
-//! a whole run.
+//! A core runs the windows of a section of the run one after the other, so that predictors keep what they learned as they
+//! do in a whole run.
 
 mod beside;
+mod collected;
+mod intervals;
 mod refill;
+mod sections;
+mod simulation;
 
-use corun_record::{PageSize, Unwatched};
-use corun_trace::format::{FormatError, Trace};
-use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
+use corun_record::MemoryRequests;
 
 use crate::Simulated;
 use crate::core::{CycleStack, State};
-use crate::error::SimulationError;
-use crate::plausible;
-use crate::simulate::{alone, the_source};
-use corun_model::CoreModel;
-use corun_model::timing::TimingTable;
-use corun_record::MemoryRequests;
 
-pub use beside::{MAX_LAG, Recording, Sibling, simulate_windows_beside};
+pub use beside::{MAX_LAG, Recording, Sibling};
 pub use refill::{Refills, simulate_refills};
+pub use simulation::{Mode, SampledRun, SimulatedSection, WindowSimulation};
 
 /// What a thread takes in the counted windows of a trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +28,19 @@ pub struct SimulatedWindows {
     pub stacks: Vec<CycleStack>,
     /// All of them together.
     pub together: Simulated,
+}
+
+impl SimulatedWindows {
+    /// These and other windows of the same run on the same core, in the order of the run.
+    #[must_use]
+    pub fn with(self, others: Self) -> Self {
+        let both = |of: Self| of.windows.into_iter().zip(of.stacks);
+        let together = self.together.plus(&others.together);
+        let mut all: Vec<_> = both(self).chain(both(others)).collect();
+        all.sort_by_key(|(window, _)| window.begin);
+        let (windows, stacks) = all.into_iter().unzip();
+        Self { windows, stacks, together }
+    }
 }
 
 /// One counted interval.
@@ -107,206 +117,24 @@ impl EventCounts {
     }
 }
 
-/// Instructions between two calls of `goes_on` in a warm-up.
-const STRIDE: u64 = 1 << 18;
 /// Instructions of a piece of a window.
 const PIECE: u64 = 25_000;
-
-/// Runs the windows of a thread alone on a core, its data in pages of that size. `goes_on` is called now and then with how many of all
-/// instructions are done, warm-ups included; when it says no, there is no result.
-///
-/// # Errors
-/// If the trace is damaged where it is read, or has no such thread, or the core makes no progress.
-pub fn simulate_windows(
-    model: &CoreModel,
-    timings: &TimingTable,
-    trace: &Trace,
-    thread: ThreadId,
-    pages: PageSize,
-    mut goes_on: impl FnMut(u64, u64) -> bool,
-) -> Result<Option<SimulatedWindows>, SimulationError> {
-    trace.require_code()?;
-    let intervals = intervals(trace, thread)?;
-    let all = intervals.last().map_or(0, |interval| interval.end);
-    let mut machine = alone(model, timings, trace, thread, pages, &Unwatched)?;
-    let mut collected = Collected::new(machine.state(0, 0), before(trace));
-    for interval in intervals {
-        let begun = machine.state(0, 0);
-        let mut next = begun.retired;
-        collected.begin();
-        while next < interval.end {
-            if !goes_on(next, all) {
-                return Ok(None);
-            }
-            match interval.phase {
-                Phase::WarmUp => {
-                    next = (next + STRIDE).min(interval.end);
-                    machine.warm_up(next, interval.end)?;
-                }
-                Phase::Counted => {
-                    let begin = machine.state(0, 0);
-                    next = (next + PIECE).min(interval.end);
-                    machine.run(&[vec![next]])?;
-                    collected.piece(machine.state(0, 0).since(&begin));
-                }
-            }
-        }
-        collected.end(&interval, machine.state(0, 0).since(&begun));
-    }
-    let (windows, stacks, together) = collected.all();
-    let source = the_source(machine)?;
-    let together = Simulated::of(together, &source.lowering);
-    plausible::of_thread(&together, model)?;
-    for window in &windows {
-        plausible::of_rate(window.events.instructions as f64, window.cycles as f64, model)?;
-    }
-    Ok(Some(SimulatedWindows { windows, stacks, together }))
-}
-
-/// The windows that are done.
-struct Collected {
-    windows: Vec<SimulatedWindow>,
-    stacks: Vec<CycleStack>,
-    /// Of the window at work.
-    pieces: Vec<Piece>,
-    /// Events since the last window.
-    recorded: EventCounts,
-    together: State,
-    /// Instructions before what counts.
-    not_counted: u64,
-}
-
-impl Collected {
-    /// Nothing yet, of a thread in this state.
-    fn new(state: State, not_counted: u64) -> Self {
-        let together = state.since(&state);
-        let (windows, stacks, pieces) = (Vec::new(), Vec::new(), Vec::new());
-        Self { windows, stacks, pieces, recorded: EventCounts::default(), together, not_counted }
-    }
-
-    /// An interval begins.
-    fn begin(&mut self) {
-        self.pieces.clear();
-    }
-
-    /// A piece of a window is done.
-    fn piece(&mut self, state: State) {
-        self.pieces.push(Piece::of(&state));
-    }
-
-    /// The interval is done.
-    fn end(&mut self, interval: &Interval, state: State) {
-        let events = EventCounts::of(&state);
-        if interval.phase == Phase::Counted || interval.place >= self.not_counted {
-            self.recorded = self.recorded.plus(&events);
-        }
-        if interval.phase == Phase::Counted && state.retired > 0 {
-            self.windows.push(SimulatedWindow {
-                begin: interval.place,
-                cycles: state.cycles,
-                events,
-                events_with_warm_up: std::mem::take(&mut self.recorded),
-                pieces: std::mem::take(&mut self.pieces),
-                weight: interval.weight,
-            });
-            self.together = self.together.plus(&state);
-            self.stacks.push(state.stack);
-        }
-    }
-
-    /// The windows, the stack of each, and what all of them did.
-    fn all(self) -> (Vec<SimulatedWindow>, Vec<CycleStack>, State) {
-        (self.windows, self.stacks, self.together)
-    }
-}
-
-/// Instructions before what counts, which are not reported with the first window. They are those of all threads: of
-/// one among several, more warm-ups are left out.
-fn before(trace: &Trace) -> u64 {
-    trace.opening().plan.rest().1
-}
-
-/// Recorded instructions up to the next marker that begins a interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Interval {
-    phase: Phase,
-    /// Instructions of the thread before it, recorded or not.
-    place: u64,
-    /// Recorded instructions before its end.
-    end: u64,
-    /// If it is a window that was chosen to stand for others.
-    weight: Option<SimulationWeight>,
-}
-
-fn intervals(trace: &Trace, thread: ThreadId) -> Result<Vec<Interval>, FormatError> {
-    let mut events = trace.events(thread)?;
-    let mut intervals: Vec<Interval> = Vec::new();
-    let mut recorded = 0;
-    let mut open = Interval { phase: Phase::Counted, place: 0, end: 0, weight: None };
-    loop {
-        match events.next_event()? {
-            Some(Event::Block { executed, .. }) => recorded += u64::from(executed),
-            Some(Event::Marker(marker)) => {
-                if let Marker::Begin { phase, .. } = marker.marker {
-                    intervals.push(Interval { end: recorded, ..open });
-                    let place = events.instruction();
-                    open = Interval { phase, place, end: recorded, weight: None };
-                }
-            }
-            None => {
-                intervals.push(Interval { end: recorded, ..open });
-                break;
-            }
-        }
-    }
-    set_weights(trace, &mut intervals);
-    let mut begin = 0;
-    intervals.retain(|interval| interval.end > std::mem::replace(&mut begin, interval.end));
-    Ok(intervals)
-}
-
-/// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
-/// known by its place; of several threads one that has missed a window does not know which.
-fn set_weights(trace: &Trace, intervals: &mut [Interval]) {
-    let Plan::SimulationPoints { windows, length, total, .. } = trace.opening().plan.rest().0
-    else {
-        return;
-    };
-    let not_counted = before(trace);
-    let weight = |window: &SimulationPoint| SimulationWeight {
-        own: (*length).min(total.saturating_sub(window.begin)).max(1),
-        all: window.instructions,
-        left_out: window.left_out,
-    };
-    // Before the first marker nothing is recorded.
-    let counted = intervals.iter_mut().skip(1).filter(|interval| interval.phase == Phase::Counted);
-    let mut counted: Vec<&mut Interval> = counted.collect();
-    let are_all = counted.len() == windows.len();
-    let is_one = trace.threads().len() == 1;
-    for (at, interval) in counted.iter_mut().enumerate() {
-        let window = match (are_all, is_one) {
-            (true, _) => windows.get(at),
-            (false, true) => windows
-                .iter()
-                .min_by_key(|it| not_counted.saturating_add(it.begin).abs_diff(interval.place)),
-            (false, false) => None,
-        };
-        interval.weight = window.map(weight);
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use corun_record::{Progress, Stage};
-    use corun_trace::format::{Opening, Options, Writer};
-    use corun_trace::{OrderedMarker, Sink, decode};
+    use corun_model::find;
+    use corun_model::timing::TimingTable;
+    use corun_record::{PageSize, Progress, Stage, Unwatched};
+    use corun_trace::format::{Opening, Options, Trace, Writer};
+    use corun_trace::{
+        Marker, OrderedMarker, Phase, Plan, SimulationPoint, Sink, ThreadId, decode,
+    };
 
     use crate::sampling::*;
     use crate::{Part, simulate};
-    use corun_model::find;
 
     #[derive(Default)]
     struct Heard {
@@ -347,11 +175,19 @@ mod tests {
     }
 
     fn simulated(trace: &Trace) -> SimulatedWindows {
+        simulated_while(trace, |_, _| true).unwrap()
+    }
+
+    fn simulated_while(
+        trace: &Trace,
+        goes_on: impl FnMut(u64, Mode) -> bool,
+    ) -> Option<SimulatedWindows> {
         let model = find("zen3").unwrap();
         let timings = TimingTable::of(&model).unwrap();
-        simulate_windows(&model, &timings, trace, ThreadId(0), PageSize::Small, |_, _| true)
-            .unwrap()
-            .unwrap()
+        let run = SampledRun::of(Recording { trace, thread: ThreadId(0), total: 0 }).unwrap();
+        let core = (&model, &timings);
+        let windows = WindowSimulation::new(core, &run, Vec::new(), PageSize::Small, 0).unwrap();
+        windows.run(goes_on).unwrap()
     }
 
     #[test]
@@ -441,11 +277,38 @@ mod tests {
     #[test]
     fn it_stops_on_request() {
         let trace = trace(&[(Phase::Counted, 0, 500)]);
-        let model = find("zen3").unwrap();
-        let timings = TimingTable::of(&model).unwrap();
-        let none =
-            simulate_windows(&model, &timings, &trace, ThreadId(0), PageSize::Small, |_, _| false)
-                .unwrap();
-        assert_eq!(none, None);
+        assert_eq!(simulated_while(&trace, |_, _| false), None);
+        let asked = std::cell::Cell::new(0);
+        let last = |_: u64, _| {
+            asked.set(asked.get() + 1);
+            true
+        };
+        assert!(simulated_while(&trace, last).is_some());
+        let all_but_the_last = asked.get() - 1;
+        let mut left = all_but_the_last;
+        let stops = |_: u64, _| {
+            left -= 1;
+            left >= 0
+        };
+        assert_eq!(simulated_while(&trace, stops), None, "of {} questions", asked.get());
+    }
+
+    #[test]
+    fn it_says_what_was_warmed_and_what_was_timed() {
+        use Phase::{Counted, WarmUp};
+        let trace = trace(&[(WarmUp, 0, 300_000), (Counted, 0, 2000), (Counted, 0, 50_000)]);
+        let (mut warmed, mut timed, mut mode) = (0, 0, Mode::Warming);
+        let done = |instructions, next| {
+            match mode {
+                Mode::Warming => warmed += instructions,
+                Mode::Detailed => timed += instructions,
+            }
+            mode = next;
+            true
+        };
+        simulated_while(&trace, done).unwrap();
+        let detailed = 3 * 52_000 + crate::machine::DETAILED;
+        assert_eq!(warmed + timed, 3 * 352_000);
+        assert!(timed.abs_diff(detailed) < 16, "{timed}, expected {detailed}");
     }
 }

@@ -99,7 +99,7 @@ impl<'t> Slices<'t> {
         let lowering = || Lowering::new(model, timings);
         let pages_of = |number| Pages::of(number, seed, pages).on(model);
         let own = pages_of(0);
-        let once = Recorded::new(lowering(), trace, thread, own, Replay::Once, &Unwatched)?;
+        let once = Recorded::new(lowering(), trace, thread, own, Replay::From(0), &Unwatched)?;
         let (begin, end) = counted.counted();
         let first = (begin + (end - begin) / 2).min(end.saturating_sub(1));
         let course = Replay::Looping { begin, end, first };

@@ -1,6 +1,6 @@
 //! From a block's bytes to micro-ops, by a core's model and timings.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use corun_trace::{Block, BranchKind, Direction, MemoryOperand, is_atomic};
@@ -42,12 +42,12 @@ impl Drop for Lowering<'_> {
 }
 
 /// A form without a row of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// What it was taken for.
     pub class: Class,
-    /// In how many places of the code it stands.
-    pub places: u64,
+    /// Where in the code it stands, by address.
+    pub places: BTreeSet<u64>,
 }
 
 /// The most micro-ops of one instruction that are distinguished; the rest of a long microprogram counts
@@ -283,8 +283,9 @@ impl<'m> Lowering<'m> {
             (Lookup::Known(timing), provenance) => (timing.into_owned(), provenance),
             (Lookup::Fallback(class, timing), provenance) => {
                 let timing = timing.into_owned();
-                let unknown = Unknown { class, places: 0 };
-                self.unknown.entry(form(decoded)).or_insert(unknown).places += 1;
+                let unknown = Unknown { class, places: BTreeSet::new() };
+                let places = &mut self.unknown.entry(form(decoded)).or_insert(unknown).places;
+                places.insert(decoded.ip());
                 (timing, provenance)
             }
         }

@@ -25,18 +25,24 @@ pub(super) enum EntryContent {
     Closing,
 }
 
+impl EntryContent {
+    /// The kind and the thread of its frame.
+    pub(super) fn kind(&self) -> (Kind, u32) {
+        match *self {
+            Self::Opening => (Kind::Opening, 0),
+            Self::Blocks => (Kind::Blocks, 0),
+            Self::Events { thread, .. } => (Kind::Events, thread),
+            Self::Closing => (Kind::Closing, 0),
+        }
+    }
+}
+
 /// The content of the index frame.
 pub(super) fn write_index(entries: &[Entry]) -> Vec<u8> {
     let (mut out, mut last) = (Vec::new(), 0);
     put(&mut out, entries.len() as u64);
     for entry in entries {
-        let kind = match entry.content {
-            EntryContent::Opening => Kind::Opening,
-            EntryContent::Blocks => Kind::Blocks,
-            EntryContent::Events { .. } => Kind::Events,
-            EntryContent::Closing => Kind::Closing,
-        };
-        put(&mut out, kind as u64);
+        put(&mut out, entry.content.kind().0 as u64);
         put(&mut out, entry.offset - last);
         last = entry.offset;
         if let EntryContent::Events { thread, head } = entry.content {

@@ -1,5 +1,5 @@
-//! Writing a trace while the program runs: events are encoded as they come, finished frames are packed
-//! and written by a thread of their own, so that a tracer waits only if the disk is slower than it.
+//! Writing a trace while the program runs: events are encoded as they come, finished frames are compressed by threads of
+//! their own and written by another, so that a tracer waits only if these are slower than it.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -15,8 +15,10 @@ use crate::{Block, BlockId, Marker, OrderedMarker, Sink, SinkError, ThreadId};
 
 /// Bytes of blocks after which they are written, though no events need them yet.
 const FULL_BLOCKS: usize = 1 << 20;
-/// Finished frames that may wait to be packed: enough to bridge a slow write, and no more memory.
-const WAITING_FRAMES: usize = 4;
+/// Finished frames that may wait for each thread: enough to bridge a slow write, and no more memory.
+const WAITING_FRAMES: usize = 2;
+/// Threads that compress, at most: as many as keep up with any tracer.
+const MOST_PACKERS: usize = 4;
 
 /// How a trace is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +61,12 @@ impl<W: Write + Send + 'static> Writer<W> {
         preamble[..8].copy_from_slice(&MAGIC);
         preamble[8..].copy_from_slice(&VERSION.to_le_bytes());
         output.write_all(&preamble)?;
-        let packer = Packer::new(options.level)?;
         let mut writer = Self {
             shapes: Shapes::default(),
             blocks: BlockWriter::default(),
             threads: Vec::new(),
             frame_instructions: options.frame_instructions.clamp(1, MAX_FRAME_INSTRUCTIONS / 2),
-            output: Output::start(output, packer)?,
+            output: Output::start(output, options.level)?,
         };
         let content = serde_json::to_vec(opening).map_err(io::Error::from)?;
         writer.output.send(Job { content, entry: EntryContent::Opening })?;
@@ -183,24 +184,44 @@ struct Job {
     entry: EntryContent,
 }
 
-/// The thread that packs and writes.
+/// A compressed frame.
+struct PackedJob {
+    frame: Vec<u8>,
+    entry: EntryContent,
+}
+
+/// The threads that compress and the one that writes. Frames go to those that compress in turn, and come back in turn, so
+/// that they keep their order.
 struct Output<W> {
-    jobs: Option<SyncSender<Job>>,
+    jobs: Vec<SyncSender<Job>>,
+    /// Which thread compresses the next frame.
+    next: usize,
     thread: Option<JoinHandle<io::Result<W>>>,
 }
 
 impl<W: Write + Send + 'static> Output<W> {
-    fn start(output: W, packer: Packer) -> io::Result<Self> {
-        let (jobs, waiting) = sync_channel(WAITING_FRAMES);
-        let thread = std::thread::Builder::new()
-            .name("trace writer".to_owned())
-            .spawn(move || write_frames(output, packer, &waiting))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    fn start(output: W, level: i32) -> io::Result<Self> {
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        // The program and its tracer have a CPU.
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let packers = cpus.saturating_sub(1).clamp(1, MOST_PACKERS);
+        let (mut jobs, mut packed) = (Vec::new(), Vec::new());
+        for _ in 0..packers {
+            let (sender, waiting) = sync_channel(WAITING_FRAMES);
+            let (done, frames) = sync_channel(WAITING_FRAMES);
+            let packer = Packer::new(level)?;
+            thread("trace packer").spawn(move || pack_frames(packer, &waiting, &done))?;
+            jobs.push(sender);
+            packed.push(frames);
+        }
+        let packer = Packer::new(level)?;
+        let thread = thread("trace writer").spawn(move || write_frames(output, packer, &packed))?;
+        Ok(Self { jobs, next: 0, thread: Some(thread) })
     }
 
     fn send(&mut self, job: Job) -> io::Result<()> {
-        let jobs = self.jobs.as_ref();
-        if jobs.is_some_and(|jobs| jobs.send(job).is_ok()) {
+        if self.jobs.get(self.next).is_some_and(|jobs| jobs.send(job).is_ok()) {
+            self.next = (self.next + 1) % self.jobs.len();
             return Ok(());
         }
         // The other side ended, which it does early only with an error.
@@ -219,7 +240,7 @@ impl<W: Write + Send + 'static> Output<W> {
 impl<W> Output<W> {
     /// Waits until everything is written; nothing if that was done before.
     fn join(&mut self) -> Option<io::Result<W>> {
-        self.jobs = None;
+        self.jobs.clear();
         let panicked = |_| Err(io::Error::other("the thread that writes the trace failed"));
         self.thread.take().map(|thread| thread.join().unwrap_or_else(panicked))
     }
@@ -231,16 +252,35 @@ impl<W> Drop for Output<W> {
     }
 }
 
-fn write_frames<W: Write>(output: W, packer: Packer, jobs: &Receiver<Job>) -> io::Result<W> {
+/// Compresses frames until there are no more, or nobody writes them.
+fn pack_frames(mut packer: Packer, jobs: &Receiver<Job>, done: &SyncSender<io::Result<PackedJob>>) {
+    for Job { content, entry } in jobs {
+        let (kind, thread) = entry.kind();
+        let frame = packer.pack(kind, thread, &content).map(<[u8]>::to_vec);
+        if done.send(frame.map(|frame| PackedJob { frame, entry })).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_frames<W: Write>(
+    output: W,
+    packer: Packer,
+    packed: &[Receiver<io::Result<PackedJob>>],
+) -> io::Result<W> {
     let mut frames = Frames { output, packer, entries: Vec::new(), offset: PREAMBLE_LENGTH as u64 };
     let mut is_closed = false;
-    for Job { content, entry } in jobs {
+    // Frames came in turn: where the next one is missing, there is none after it.
+    for next in packed.iter().cycle() {
+        let Ok(job) = next.recv() else { break };
+        let PackedJob { frame, entry } = job?;
         is_closed = entry == EntryContent::Closing;
-        frames.put(&content, entry)?;
+        frames.put_packed(&frame, entry)?;
     }
-    if is_closed {
-        frames.end()?;
+    if !is_closed {
+        return Err(io::Error::other("the trace ends before its closing frame"));
     }
+    frames.end()?;
     Ok(frames.output)
 }
 
@@ -255,13 +295,14 @@ pub(super) struct Frames<W> {
 
 impl<W: Write> Frames<W> {
     pub(super) fn put(&mut self, content: &[u8], entry: EntryContent) -> io::Result<()> {
-        let (kind, thread) = match entry {
-            EntryContent::Opening => (Kind::Opening, 0),
-            EntryContent::Blocks => (Kind::Blocks, 0),
-            EntryContent::Events { thread, .. } => (Kind::Events, thread),
-            EntryContent::Closing => (Kind::Closing, 0),
-        };
+        let (kind, thread) = entry.kind();
         let offset = self.write(kind, thread, content)?;
+        self.entries.push(Entry { offset, content: entry });
+        Ok(())
+    }
+
+    fn put_packed(&mut self, frame: &[u8], entry: EntryContent) -> io::Result<()> {
+        let offset = self.write_packed(frame)?;
         self.entries.push(Entry { offset, content: entry });
         Ok(())
     }
@@ -275,7 +316,11 @@ impl<W: Write> Frames<W> {
 
     /// The offset of a frame that is written.
     fn write(&mut self, kind: Kind, thread: u32, content: &[u8]) -> io::Result<u64> {
-        let frame = self.packer.pack(kind, thread, content)?;
+        let frame = self.packer.pack(kind, thread, content)?.to_vec();
+        self.write_packed(&frame)
+    }
+
+    fn write_packed(&mut self, frame: &[u8]) -> io::Result<u64> {
         self.output.write_all(frame)?;
         let at = self.offset;
         self.offset += frame.len() as u64;

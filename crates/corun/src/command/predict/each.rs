@@ -75,6 +75,9 @@ pub(crate) fn on_each(
         tracer,
         from: arguments.from_call.or(from),
         sampling,
+        // Every core is predicted from the same recorded windows.
+        rounds: 1,
+        precision: arguments.target,
         pages: arguments.pages.into(),
         measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
         measure_siblings: None,
@@ -92,9 +95,11 @@ pub(crate) fn on_each(
         if stop.load(Ordering::Relaxed) {
             return;
         }
-        let predicted = recorded.predict(&job.cores[at], &Unwatched, stop).map_err(Problem::from);
-        if predicted.is_ok() || !stop.load(Ordering::Relaxed) {
-            done(ready[at].place, predicted);
+        let core = std::slice::from_ref(&job.cores[at]);
+        match recorded.predict(core, &Unwatched, stop) {
+            Ok(predicted) => predicted.into_iter().for_each(|it| done(ready[at].place, Ok(it))),
+            Err(_) if stop.load(Ordering::Relaxed) => {}
+            Err(error) => done(ready[at].place, Err(error.into())),
         }
     });
     Ok(())

@@ -94,11 +94,16 @@ pub(crate) struct Arguments {
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
-    /// About how long it may take on two CPUs, tracing left out: more time simulates more of a long run beside siblings, and a
-    /// sixth of it (of a program that is predicted alone, a third) goes to measured runs, of which there is one at least
+    /// About how long it may take on two CPUs, tracing left out: more time allows more rounds of windows beside siblings. A
+    /// sixth of a round (of a program that is predicted alone, a third of the time) goes to measured runs, of which there is
+    /// one at least
     #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = values::duration)]
     max_time: Duration,
+    /// Stop after a round of windows when the interval of the slowdown beside siblings is no wider than ± this, the model's
+    /// own error left out; a round takes about 20s of --max-time
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = values::percentage)]
+    target: f64,
     /// Do not measure the program on this machine
     #[arg(long)]
     no_measure: bool,
@@ -232,6 +237,8 @@ fn predicted<T>(
         tracer,
         from: arguments.from_call.or(from),
         sampling,
+        rounds: arguments.rounds(),
+        precision: arguments.target,
         pages: arguments.pages.into(),
         measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
         measure_siblings,
@@ -252,6 +259,8 @@ fn predicted<T>(
     Ok((opened, table))
 }
 
+/// The time of a round of windows, at least.
+const ROUND: Duration = Duration::from_secs(20);
 /// The part of the time that is for measuring on siblings.
 const PART_ON_SIBLINGS: u32 = 3;
 
@@ -338,7 +347,28 @@ impl Arguments {
     }
 
     fn time_to_measure(&self) -> Duration {
-        self.max_time / if self.has_siblings() { 6 } else { 3 }
+        if self.has_siblings() {
+            self.time_to_simulate() / self.rounds() / 6
+        } else {
+            self.max_time / 3
+        }
+    }
+
+    /// The time that is left where the program is also measured on siblings.
+    fn time_to_simulate(&self) -> Duration {
+        match self.measures_siblings() {
+            true => self.max_time - self.max_time / PART_ON_SIBLINGS,
+            false => self.max_time,
+        }
+    }
+
+    /// Rounds of windows that fit into the time. The other program's windows, and those of a trace that is kept, are
+    /// recorded once.
+    fn rounds(&self) -> u32 {
+        if self.beside.is_some() || self.keep.is_some() || !self.has_siblings() {
+            return 1;
+        }
+        (self.time_to_simulate().as_secs() / ROUND.as_secs()).clamp(1, 100) as u32
     }
 
     /// A core without the siblings that are asked for, and a change that no model takes, are found before anything is traced.
@@ -484,12 +514,8 @@ impl Arguments {
                 let alone = self.placement.iter().filter(is_alone).count();
                 let placements = (self.placement.len() - alone).max(1);
                 let times = self.model.len().max(1) * placements * (1 + self.what_if.len());
-                let on_siblings = match self.measures_siblings() {
-                    true => self.max_time / PART_ON_SIBLINGS,
-                    false => Duration::ZERO,
-                };
-                let left = (self.max_time - on_siblings).as_secs_f64();
-                Sampling::Fitting(Effort::in_seconds(left / times as f64, self.seed))
+                let round = (self.time_to_simulate() / self.rounds()).as_secs_f64();
+                Sampling::Fitting(Effort::in_seconds(round / times as f64, self.seed))
             }
             _ => Sampling::Fitting(Effort::FULL),
         }

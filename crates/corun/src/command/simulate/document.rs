@@ -20,7 +20,7 @@ pub(super) fn core(model: &CoreModel, arguments: &Arguments) -> SimulatedCore {
 
 /// Forms without a row in the timing table, with the number of places in the code.
 pub(super) fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> BTreeMap<String, u64> {
-    unknown.iter().map(|(form, one)| (form.clone(), one.places)).collect()
+    unknown.iter().map(|(form, one)| (form.clone(), one.places.len() as u64)).collect()
 }
 
 /// The simulated instructions by how well their timing is known.

@@ -1,0 +1,83 @@
+//! The intervals of a sampled trace: which of its instructions warm up, and which are counted.
+
+use corun_trace::format::{FormatError, Trace};
+use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
+
+use super::SimulationWeight;
+
+/// Recorded instructions up to the next marker that begins a interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interval {
+    pub(super) phase: Phase,
+    /// Instructions of the thread before it, recorded or not.
+    pub(super) place: u64,
+    /// Recorded instructions before it.
+    pub(super) begin: u64,
+    /// Recorded instructions before its end.
+    pub(super) end: u64,
+    /// If it is a window that was chosen to stand for others.
+    pub(super) weight: Option<SimulationWeight>,
+}
+
+/// The intervals of a thread that have instructions, in the order of the run.
+pub(super) fn intervals(trace: &Trace, thread: ThreadId) -> Result<Vec<Interval>, FormatError> {
+    let mut events = trace.events(thread)?;
+    let mut intervals: Vec<Interval> = Vec::new();
+    let mut recorded = 0;
+    let mut open = Interval { phase: Phase::Counted, place: 0, begin: 0, end: 0, weight: None };
+    loop {
+        match events.next_event()? {
+            Some(Event::Block { executed, .. }) => recorded += u64::from(executed),
+            Some(Event::Marker(marker)) => {
+                if let Marker::Begin { phase, .. } = marker.marker {
+                    intervals.push(Interval { end: recorded, ..open });
+                    let place = events.instruction();
+                    open = Interval { phase, place, begin: recorded, end: recorded, weight: None };
+                }
+            }
+            None => {
+                intervals.push(Interval { end: recorded, ..open });
+                break;
+            }
+        }
+    }
+    set_weights(trace, &mut intervals);
+    intervals.retain(|interval| interval.end > interval.begin);
+    Ok(intervals)
+}
+
+/// Instructions before what counts, which are not reported with the first window. They are those of all threads: of
+/// one among several, more warm-ups are left out.
+pub(super) fn before(trace: &Trace) -> u64 {
+    trace.opening().plan.rest().1
+}
+
+/// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
+/// known by its place; of several threads one that has missed a window does not know which.
+fn set_weights(trace: &Trace, intervals: &mut [Interval]) {
+    let Plan::SimulationPoints { windows, length, total, .. } = trace.opening().plan.rest().0
+    else {
+        return;
+    };
+    let not_counted = before(trace);
+    let weight = |window: &SimulationPoint| SimulationWeight {
+        own: (*length).min(total.saturating_sub(window.begin)).max(1),
+        all: window.instructions,
+        left_out: window.left_out,
+    };
+    // Before the first marker nothing is recorded.
+    let counted = intervals.iter_mut().skip(1).filter(|interval| interval.phase == Phase::Counted);
+    let mut counted: Vec<&mut Interval> = counted.collect();
+    let are_all = counted.len() == windows.len();
+    let is_one = trace.threads().len() == 1;
+    for (at, interval) in counted.iter_mut().enumerate() {
+        let window = match (are_all, is_one) {
+            (true, _) => windows.get(at),
+            (false, true) => windows
+                .iter()
+                .min_by_key(|it| not_counted.saturating_add(it.begin).abs_diff(interval.place)),
+            (false, false) => None,
+        };
+        interval.weight = window.map(weight);
+    }
+}

@@ -1,0 +1,343 @@
+//! The simulation of a sampled run's windows: what is simulated, and one section of it after another or at the same time.
+
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
+use corun_record::{PageSize, Unwatched};
+use corun_trace::Phase;
+use corun_trace::format::FormatError;
+
+use super::beside::{Course, Recording, Sibling};
+use super::collected::Collected;
+use super::intervals::{Interval, before, intervals};
+use super::sections::Section;
+use super::{PIECE, SimulatedWindows};
+use crate::error::SimulationError;
+use crate::machine::{DETAILED, Machine};
+use crate::memory::Pages;
+use crate::replay::recorded::{Recorded, Replay};
+use crate::uops::Lowering;
+use crate::{Simulated, plausible};
+
+/// Instructions between two calls of `goes_on` in a warm-up.
+const STRIDE: u64 = 1 << 18;
+
+/// A recorded thread, with its windows: found once for all simulations of them.
+#[derive(Debug)]
+pub struct SampledRun<'t> {
+    recording: Recording<'t>,
+    intervals: Vec<Interval>,
+}
+
+impl<'t> SampledRun<'t> {
+    /// Reads where the windows of a thread lie.
+    ///
+    /// # Errors
+    /// If the trace is damaged, has no such thread, or lacks code.
+    pub fn of(recording: Recording<'t>) -> Result<Self, SimulationError> {
+        recording.trace.require_code()?;
+        Ok(Self { recording, intervals: intervals(recording.trace, recording.thread)? })
+    }
+
+    /// The thread.
+    pub fn recording(&self) -> Recording<'t> {
+        self.recording
+    }
+}
+
+/// How instructions are simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// They warm caches, TLBs and branch predictors; nothing is timed.
+    Warming,
+    /// They go through the pipeline.
+    Detailed,
+}
+
+/// The windows of a thread on a core whose other hardware threads run `siblings`, which are not counted.
+///
+/// A long run is simulated in sections, the same ones on any machine: each on a core of its own that is warmed by what
+/// lies before the section, so that sections can be simulated at the same time.
+#[derive(Debug)]
+pub struct WindowSimulation<'a> {
+    model: &'a CoreModel,
+    timings: &'a TimingTable,
+    run: &'a SampledRun<'a>,
+    siblings: Vec<Sibling<'a>>,
+    pages: PageSize,
+    seed: u64,
+    sections: Vec<Section>,
+}
+
+/// The windows of one section.
+#[derive(Debug)]
+pub struct SimulatedSection(SimulatedWindows);
+
+impl<'a> WindowSimulation<'a> {
+    /// The windows of `run` on a core of this model; `seed` chooses how far apart copies are, and where pages of siblings
+    /// lie.
+    ///
+    /// # Errors
+    /// If the trace of a sibling lacks code.
+    pub fn new(
+        (model, timings): (&'a CoreModel, &'a TimingTable),
+        run: &'a SampledRun<'a>,
+        siblings: Vec<Sibling<'a>>,
+        pages: PageSize,
+        seed: u64,
+    ) -> Result<Self, SimulationError> {
+        siblings.iter().try_for_each(|it| it.recording.trace.require_code())?;
+        // How far another program has come is known only when what lies before is simulated.
+        let sections = match siblings.iter().all(|it| it.is_copy) {
+            true => Section::all(&run.intervals),
+            false => vec![Section::whole(&run.intervals)],
+        };
+        Ok(Self { model, timings, run, siblings, pages, seed, sections })
+    }
+
+    /// How many sections it has; at least one.
+    pub fn sections(&self) -> usize {
+        self.sections.len()
+    }
+
+    /// Instructions of the thread that are simulated for a section, those that only warm included.
+    pub fn instructions(&self, section: usize) -> u64 {
+        let Section { begin, intervals, .. } = &self.sections[section];
+        self.run.intervals[intervals.clone()].last().map_or(0, |last| last.end - begin)
+    }
+
+    /// About what a section costs, relative to others.
+    pub fn cost(&self, section: usize) -> u64 {
+        self.instructions(section) * (1 + self.siblings.len() as u64)
+    }
+
+    /// Simulates a section. `goes_on` is called now and then, and at the end, with how many instructions of the thread are
+    /// done since the last time, and how those that follow are simulated; when it says no, there is no result.
+    ///
+    /// # Errors
+    /// If a trace is damaged where it is read, or the core makes no progress.
+    pub fn simulate(
+        &self,
+        section: usize,
+        mut goes_on: impl FnMut(u64, Mode) -> bool,
+    ) -> Result<Option<SimulatedSection>, SimulationError> {
+        let section = &self.sections[section];
+        let mut machine = self.machine(section)?;
+        // A core begins with a whole block.
+        let early = section.place.saturating_sub(machine.source(0, 0).place());
+        let origin = section.begin - early.min(section.begin);
+        let mut known = 0;
+        let mut goes_on = |machine: &Machine<Recorded<'_>>, mode| {
+            let retired = retired(machine, 0);
+            goes_on(retired - std::mem::replace(&mut known, retired), mode)
+        };
+        let own = &self.run.intervals[section.intervals.clone()];
+        let threads = 1 + self.siblings.len();
+        let before_own = own.first().map_or(0, |first| first.begin - origin);
+        if !warm(&mut machine, &vec![before_own; threads], &mut goes_on)? {
+            return Ok(None);
+        }
+        let number = section.intervals.start as u64;
+        let mut course = Course::new(self.run.recording, &self.siblings, (self.seed, number));
+        let mut collected = Collected::new(machine.state(0, 0), before(self.run.recording.trace));
+        for interval in own {
+            let begun = machine.state(0, 0);
+            let end = interval.end - origin;
+            if interval.phase == Phase::WarmUp {
+                let targets = course.targets(end, begun.retired);
+                let last: Vec<u64> = targets.iter().map(|it| it.saturating_sub(DETAILED)).collect();
+                if !warm(&mut machine, &last, &mut goes_on)? || !goes_on(&machine, Mode::Detailed) {
+                    return Ok(None);
+                }
+                machine.run_first(end)?;
+            } else {
+                collected.begin();
+                let others = course.others(&machine);
+                let mut next = begun.retired;
+                while next < end {
+                    if !goes_on(&machine, Mode::Detailed) {
+                        return Ok(None);
+                    }
+                    next = (next + PIECE).min(end);
+                    let piece = machine.state(0, 0);
+                    machine.run_first(next)?;
+                    collected.piece(machine.state(0, 0).since(&piece));
+                }
+                let done = retired(&machine, 0) - begun.retired;
+                course.learn(&machine, done, &others);
+            }
+            collected.end(interval, machine.state(0, 0).since(&begun));
+        }
+        let may_end = goes_on(&machine, Mode::Detailed);
+        let mut sources = machine.into_sources().swap_remove(0);
+        sources.iter_mut().try_for_each(Recorded::error)?;
+        let (windows, stacks, together) = collected.all();
+        let together = Simulated::of(together, &sources[0].lowering);
+        let all = SimulatedWindows { windows, stacks, together };
+        Ok(may_end.then_some(SimulatedSection(all)))
+    }
+
+    /// The windows of all sections, from the results of each in their order.
+    ///
+    /// # Errors
+    /// If there is a figure that the core cannot have.
+    pub fn join(
+        &self,
+        sections: impl IntoIterator<Item = SimulatedSection>,
+    ) -> Result<SimulatedWindows, SimulationError> {
+        let all = sections.into_iter().map(|SimulatedSection(windows)| windows);
+        let all = all.reduce(SimulatedWindows::with).expect("a simulation has a section");
+        plausible::of_thread(&all.together, self.model)?;
+        for window in &all.windows {
+            plausible::of_rate(
+                window.events.instructions as f64,
+                window.cycles as f64,
+                self.model,
+            )?;
+        }
+        Ok(all)
+    }
+
+    /// Simulates all sections, one after the other; `goes_on` is called as [`Self::simulate`] calls it.
+    ///
+    /// # Errors
+    /// As [`Self::simulate`] and [`Self::join`].
+    pub fn run(
+        &self,
+        mut goes_on: impl FnMut(u64, Mode) -> bool,
+    ) -> Result<Option<SimulatedWindows>, SimulationError> {
+        let sections = (0..self.sections()).map(|section| self.simulate(section, &mut goes_on));
+        let sections: Option<Vec<SimulatedSection>> = sections.collect::<Result<_, _>>()?;
+        sections.map(|sections| self.join(sections)).transpose()
+    }
+
+    pub(super) fn machine(&self, section: &Section) -> Result<Machine<Recorded<'_>>, FormatError> {
+        let lowering = || Lowering::new(self.model, self.timings);
+        // Where its pages lie is as it is alone.
+        let own_pages = Pages::of(0, 0, self.pages).on(self.model);
+        let source = |recording: Recording<'a>, pages, replay| {
+            let Recording { trace, thread, .. } = recording;
+            Recorded::new(lowering(), trace, thread, pages, replay, &Unwatched)
+        };
+        let counted = self.run.recording;
+        let mut sources = vec![source(counted, own_pages, Replay::From(section.place))?];
+        for (number, sibling) in (1..).zip(&self.siblings) {
+            let own = Pages::of(number, self.seed, self.pages).on(self.model);
+            let pages = if sibling.is_copy { own.with_code_of(own_pages) } else { own };
+            sources.push(source(sibling.recording, pages, sibling.course(section.place))?);
+        }
+        Ok(Machine::new(self.model, vec![(lowering().stack_update(), sources)]))
+    }
+}
+
+/// Takes all threads on to these instructions of theirs, as far as caches and predictors notice; says whether it may go on.
+fn warm<'t>(
+    machine: &mut Machine<Recorded<'t>>,
+    targets: &[u64],
+    goes_on: &mut impl FnMut(&Machine<Recorded<'t>>, Mode) -> bool,
+) -> Result<bool, SimulationError> {
+    let first: Vec<u64> = (0..targets.len()).map(|it| retired(machine, it)).collect();
+    let lengths = first.iter().zip(targets).map(|(first, target)| target.saturating_sub(*first));
+    let steps = lengths.max().unwrap_or(0).div_ceil(STRIDE);
+    for step in 1..=steps {
+        if !goes_on(machine, Mode::Warming) {
+            return Ok(false);
+        }
+        let part = |(first, target): (&u64, &u64)| {
+            let left = u128::from(target.saturating_sub(*first));
+            first + (left * u128::from(step) / u128::from(steps)) as u64
+        };
+        let next: Vec<u64> = first.iter().zip(targets).map(part).collect();
+        machine.warm(&next)?;
+    }
+    Ok(true)
+}
+
+fn retired(machine: &Machine<Recorded<'_>>, thread: usize) -> u64 {
+    machine.state(0, thread).retired
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::{Opening, Options, Trace, Writer};
+    use corun_trace::{Marker, OrderedMarker, Sink, ThreadId, decode};
+
+    use super::*;
+
+    /// Lines of 128 KiB: more than a first level holds, and less than a second.
+    const LINES: u64 = 2048;
+    const WINDOWS: u64 = 24;
+
+    /// mov rdi, [rdi]; jmp to the first: loads of all lines in turn, in windows whose own warm-ups reach few of them.
+    fn walk() -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Opening::default(), Options::default()).unwrap();
+        let code = [0x48, 0x8b, 0x3f, 0xeb, 0xfb];
+        let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        let (mut line, mut order) = (0, 0);
+        for _ in 0..WINDOWS {
+            for (phase, rounds) in [(Phase::WarmUp, 400), (Phase::Counted, 400)] {
+                order += 1;
+                let marker = Marker::Begin { phase, skipped: 0 };
+                writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+                for _ in 0..rounds {
+                    // Every line once, in an order that no prefetcher follows (Hull and Dobell 1962).
+                    line = (line * 5 + 3) % LINES;
+                    writer.execute(thread, block, 2, &[0x10_0000 + 64 * line]).unwrap();
+                }
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    /// The walk in sections of so many instructions, each warmed by so many, alone or beside a copy; `order` puts the
+    /// sections into the order in which they are simulated.
+    fn simulated(
+        (length, warm_up): (u64, u64),
+        is_alone: bool,
+        order: impl Fn(&mut Vec<usize>),
+    ) -> SimulatedWindows {
+        let trace = walk();
+        let model = corun_model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let own = &trace.threads()[0];
+        let recording = Recording { trace: &trace, thread: ThreadId(0), total: own.instructions };
+        let run = SampledRun::of(recording).unwrap();
+        let copy = Sibling { recording, begin: 0.0, is_copy: true };
+        let siblings = if is_alone { Vec::new() } else { vec![copy] };
+        let core = (&model, &timings);
+        let mut of = WindowSimulation::new(core, &run, siblings, PageSize::Small, 7).unwrap();
+        of.sections = Section::of_length(&run.intervals, length, warm_up);
+        let mut numbers: Vec<usize> = (0..of.sections()).collect();
+        order(&mut numbers);
+        let done = numbers
+            .into_iter()
+            .map(|section| (section, of.simulate(section, |_, _| true).unwrap().unwrap()));
+        let done: std::collections::BTreeMap<usize, SimulatedSection> = done.collect();
+        of.join(done.into_values()).unwrap()
+    }
+
+    fn cycles(of: &SimulatedWindows) -> f64 {
+        of.windows.iter().map(|it| it.cycles).sum::<u64>() as f64
+    }
+
+    #[test]
+    fn sections_that_are_warmed_agree_with_one_chain() {
+        let chain = cycles(&simulated((u64::MAX, 0), true, |_| {}));
+        let warmed = cycles(&simulated((5000, 2 * LINES), true, |_| {}));
+        // The first round through the lines meets cold caches in both.
+        assert!((warmed / chain - 1.0).abs() < 0.02, "{warmed} {chain}");
+        let cold = cycles(&simulated((5000, 0), true, |_| {}));
+        assert!(cold > 1.2 * chain, "{cold} {chain}");
+    }
+
+    #[test]
+    fn the_order_in_which_sections_are_simulated_changes_nothing() {
+        for is_alone in [true, false] {
+            let of = |order: fn(&mut Vec<usize>)| simulated((5000, 1000), is_alone, order);
+            let forwards = of(|_| {});
+            assert_eq!(forwards.windows.len() as u64, WINDOWS);
+            assert_eq!(forwards, of(|sections| sections.reverse()));
+            assert_eq!(forwards, of(|sections| sections.rotate_left(2)));
+        }
+    }
+}

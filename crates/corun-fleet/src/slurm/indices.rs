@@ -8,7 +8,8 @@ pub(super) fn from_text(text: &str) -> Vec<u32> {
     for part in list.split(',') {
         let (range, step) = part.split_once(':').unwrap_or((part, "1"));
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        if let (Ok(first), Ok(last), Ok(step)) = (first.parse::<u32>(), last.parse::<u32>(), step.parse::<usize>())
+        if let (Ok(first), Ok(last), Ok(step)) =
+            (first.parse::<u32>(), last.parse::<u32>(), step.parse::<usize>())
             && step > 0
         {
             // MaxArraySize is at most 4000001.

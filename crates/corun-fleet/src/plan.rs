@@ -412,6 +412,22 @@ mod tests {
         ));
     }
 
+    #[test]
+    fn other_commands_are_a_task_each_on_any_node() {
+        let of = |count: usize| CommandPlan {
+            name: "sweep".to_owned(),
+            time_limit: Duration::from_secs(90),
+            tasks: vec![("./a b".to_owned(), vec!["sweep".to_owned()]); count],
+            ..CommandPlan::default()
+        };
+        let plan = Plan::of_commands(of(1001)).unwrap();
+        let sizes: Vec<(u32, u32)> = plan.jobs.iter().map(|it| (it.first, it.count)).collect();
+        assert_eq!((plan.tasks.len(), plan.time_limit_s), (1001, 90));
+        assert_eq!(sizes, [(0, 1000), (1000, 1)]);
+        assert!(plan.tasks.iter().all(|it| it.node.is_none() && it.arguments == ["sweep"]));
+        assert!(matches!(Plan::of_commands(of(100_001)), Err(FleetError::Plan(_))));
+    }
+
     proptest! {
         #[test]
         fn every_task_is_in_one_array(repeats in 1_u32..3000, nodes in 0_usize..4) {

@@ -144,3 +144,78 @@ pub fn sweep_to_csv(record: &Record<PredictionSweep>) -> String {
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_record::{Caveat, Prediction};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A prediction of a yield, with nothing else in it.
+    fn prediction(model: &str, yielded: f64) -> Prediction {
+        let observation = json!({
+            "metric": "smt_yield", "arm": "full", "against": "spread", "unit": "1", "bootstrap": null,
+            "estimate": { "value": yielded, "low": yielded - 0.02, "high": yielded + 0.02, "level": 0.95,
+                          "blocks": 10 },
+            "source": "predicted"
+        });
+        serde_json::from_value(json!({
+            "format": "corun-prediction", "version": 2, "corun_version": "0.1.0", "started": "",
+            "elapsed_s": 1.0, "command": ["./solver"],
+            "machine": { "online_cpus": 2, "allowed_cpus": 2, "cores": 2, "smt_width": 1, "governors": [] },
+            "core": { "model": model, "title": "Made up", "reason": "asked for", "ghz": 3.7, "clock": "model" },
+            "traced": {
+                "tracer": "dynamorio", "threads": 1, "thread": 0, "instructions": 1000, "simulated": 1000,
+                "windows": [], "cost": { "instructions": 1000, "cpu_s": 0.1, "peak_rss_bytes": 1000 }
+            },
+            "observations": [observation], "stack": [], "mispredicts_per_thousand": 1.0,
+            "caveats": [{ "kind": "any", "sentence": "Memory is that of the model." }]
+        }))
+        .expect("a prediction")
+    }
+
+    fn record() -> Record<PredictionSweep> {
+        let cell = |model: &str, entries: u32, yielded: Option<f64>| SweepCell {
+            program: "./solver".to_owned(),
+            model: model.to_owned(),
+            settings: vec![format!("rob.entries={entries}")],
+            prediction: yielded.map(|it| prediction(model, it)),
+            failure: None,
+        };
+        let mut cells = vec![
+            cell("zen3", 128, Some(1.1)),
+            cell("zen3", 256, Some(1.2)),
+            cell("zen4", 128, Some(1.15)),
+            cell("zen4", 3, None),
+            cell("zen4", 256, None),
+        ];
+        cells[3].failure = Some("expected a multiple of 2, found 3".to_owned());
+        cells[0].prediction.as_mut().unwrap().caveats.push(Caveat::new("own", "Of one cell."));
+        Record::new(String::new(), 1.0, PredictionSweep { options: Vec::new(), cells })
+    }
+
+    #[test]
+    fn the_answer_names_both_ends_and_what_is_missing_is_said() {
+        insta::assert_snapshot!(sweep_to_terminal(&record(), 100));
+    }
+
+    #[test]
+    fn csv_has_failures_beside_figures() {
+        insta::assert_snapshot!(sweep_to_csv(&record()), @r#"
+        program,model,settings,metric,arm,against,unit,value,low,high,level,failure
+        ./solver,zen3,rob.entries=128,smt_yield,full,spread,1,1.1,1.08,1.12,0.95,
+        ./solver,zen3,rob.entries=256,smt_yield,full,spread,1,1.2,1.18,1.22,0.95,
+        ./solver,zen4,rob.entries=128,smt_yield,full,spread,1,1.15,1.13,1.17,0.95,
+        ./solver,zen4,rob.entries=3,,,,,,,,,"expected a multiple of 2, found 3"
+        "#);
+    }
+
+    #[test]
+    fn a_sweep_without_a_prediction_is_said_to_be_one() {
+        let mut record = record();
+        record.body.cells.iter_mut().for_each(|it| it.prediction = None);
+        let text = sweep_to_terminal(&record, 80);
+        assert!(text.starts_with("0 of 5 cells predicted.\n"), "{text}");
+    }
+}

@@ -63,6 +63,9 @@ struct Arguments {
     /// With --siblings: set a field of the models, as `corun simulate --set` takes it (repeatable)
     #[arg(long = "set", value_name = "FIELD=VALUE", requires = "siblings")]
     settings: Vec<String>,
+    /// With --siblings: also list how much each assumed figure and policy moves the yields that models were tuned with
+    #[arg(long, requires = "siblings")]
+    sensitivity: bool,
     /// With --siblings: also show what the records in this folder measured on hardware, beside those of
     /// benches/accuracy/recorded/yields (repeatable)
     #[arg(long, value_name = "DIR", requires = "siblings")]
@@ -88,6 +91,7 @@ impl Arguments {
         words.extend(self.names.iter().map(|name| format!("--program '{name}'")));
         words.extend(self.model.iter().map(|model| format!("--model {model}")));
         words.extend(self.siblings.then(|| "--siblings".to_owned()));
+        words.extend(self.sensitivity.then(|| "--sensitivity".to_owned()));
         words.extend(self.settings.iter().map(|setting| format!("--set {setting}")));
         words.extend(self.records.iter().map(|folder| format!("--records {}", folder.display())));
         let seconds = (self.seconds != SECONDS).then(|| format!("--seconds {}", self.seconds));
@@ -178,7 +182,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.siblings {
         let folders = [vec![siblings::own_folder()], arguments.records.clone()].concat();
         let records = siblings::read_records(&folders)?;
-        let rows = siblings::predict(&corun, &arguments.names, &arguments.settings)?;
+        let rows = siblings::predict(
+            &corun,
+            &arguments.names,
+            &arguments.settings,
+            arguments.sensitivity,
+        )?;
         let measured = siblings::predict_measured(&corun, records, &arguments.settings)?;
         let page = siblings::page(&rows, &measured, &arguments.command());
         return output.write(&page).map_err(failed);

@@ -153,6 +153,22 @@ fn failed(error: ExportError) -> String {
     format!("{error}\n{}", error.next_step())
 }
 
+/// What is published about siblings of the core that the page is of.
+fn yields_of_core(
+    corun: &Path,
+    recorded: Option<&Recorded>,
+    rows: &[Row],
+) -> Result<String, String> {
+    let mut predicted = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
+    let model = match recorded {
+        Some(recorded) => Some(recorded.model.clone()),
+        None => predicted.next().map(|it| it.prediction.core.model.clone()),
+    };
+    let Some(model) = model else { return Ok(String::new()) };
+    let yields = siblings::predict(corun, &[model], &[], false)?;
+    Ok(siblings::section(&yields))
+}
+
 fn run(arguments: &Arguments) -> Result<(), String> {
     if let Some(kernel) = &arguments.kernel {
         return kernels::run(kernel);
@@ -232,7 +248,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         };
         record.write(&recorded.to_toml()?).map_err(failed)?;
     }
-    output.write(&page(&rows, recorded.as_ref(), &arguments.command())).map_err(failed)
+    let mut text = page(&rows, recorded.as_ref(), &arguments.command());
+    if arguments.names.is_empty() {
+        text += &yields_of_core(&corun, recorded.as_ref(), &rows)?;
+    }
+    output.write(&text).map_err(failed)
 }
 
 #[cfg(test)]

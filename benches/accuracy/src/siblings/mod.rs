@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
-pub(crate) use page::page;
+pub(crate) use page::{page, section};
 pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
 use rows::{Listed, Program, Ratio, Row, Side};
 use sensitivity::Shift;

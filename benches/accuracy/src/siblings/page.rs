@@ -17,20 +17,40 @@ const HELPS: f64 = 1.05;
 /// The page in Markdown, and the command that makes it.
 pub(crate) fn page(rows: &[Predicted], measured: &[Measured], command: &str) -> String {
     let mut text = format!("# How good predictions of SMT yields are\n\n    {command}\n\n{HOW}");
-    for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
-        let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
-        if !of.is_empty() {
-            let table: String = of.iter().map(|one| line(one)).collect();
-            write!(text, "\n## {title}\n\n{HEADER}{table}\n{}", summary(&of))
-                .expect("a string takes everything");
-        }
-    }
+    text += &tables(rows, "##");
     text += &of_hardware(measured);
     text += &of_assumptions(rows);
     text += "\n## Sources\n\n";
     for Predicted { row, .. } in rows {
         writeln!(text, "- {} on {}: {}.", row.workload, row.processor, row.source)
             .expect("a string takes everything");
+    }
+    text
+}
+
+/// The part of a core's page that has its published yields; nothing where there are none.
+pub(crate) fn section(rows: &[Predicted]) -> String {
+    match rows {
+        [] => String::new(),
+        rows => format!("\n## SMT yields\n\n{OF_CORE}{}", tables(rows, "###")),
+    }
+}
+
+const OF_CORE: &str = "\
+Published yields of processors that the model stands for, as on the [page of all models](accuracy-siblings.md), which has their
+sources.
+";
+
+/// The rows of each side under a heading.
+fn tables(rows: &[Predicted], heading: &str) -> String {
+    let mut text = String::new();
+    for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
+        let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
+        if !of.is_empty() {
+            let table: String = of.iter().map(|one| line(one)).collect();
+            write!(text, "\n{heading} {title}\n\n{HEADER}{table}\n{}", summary(&of))
+                .expect("a string takes everything");
+        }
     }
     text
 }
@@ -296,6 +316,11 @@ mod tests {
         ];
         let text = page(&rows, &[], "the command");
         assert!(!text.contains("on hardware"), "{text}");
+        let section = section(&rows);
+        assert!(
+            section.contains("## SMT yields\n") && section.contains("### Held out\n"),
+            "{section}"
+        );
         for expected in [
             "# How good predictions of SMT yields are\n\n    the command\n\nmakes this page",
             "| a loop | a processor | `zen4` | full/spread | faithful | 1.20 | **1.30** | 1.29 to 1.31 | +0.10 |",

@@ -64,7 +64,10 @@ pub(super) fn shifts(
 fn alternatives(model: &CoreModel) -> Vec<(String, String, String)> {
     let is_estimated = |path: &str| {
         let mut estimates = model.estimates.keys();
-        estimates.any(|it| path.strip_prefix(it.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+        estimates.any(|it| {
+            path.strip_prefix(it.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
     };
     let is_in_list = |path: &str| path.split('.').any(|part| part.parse::<u32>().is_ok());
     let leaves = Tree::of(model).leaves().into_iter();

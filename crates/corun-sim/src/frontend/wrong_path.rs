@@ -176,7 +176,8 @@ impl<F: InstructionSource> Core<F> {
             let address = place.address + u64::from(lowered.length);
             if place.instruction + 1 < place.visit.executed {
                 let instruction = place.instruction + 1;
-                let after = |at| lowered.memory.iter().fold(at, |at, it| thread.values_after(it, at));
+                let after =
+                    |at| lowered.memory.iter().fold(at, |at, it| thread.values_after(it, at));
                 let values = place.values.map(after);
                 thread.fetcher.wrong = Some(WrongPlace { instruction, address, values, ..place });
                 continue;
@@ -284,8 +285,10 @@ impl<F: InstructionSource> Core<F> {
 impl<F> Thread<F> {
     /// The first instruction of a block on a wrong path.
     fn begin_wrong_block(&self, visit: Visit) -> WrongPlace {
-        let is_kept = self.next_value.wrapping_sub(visit.values) <= KEPT_VALUES;
-        let values = is_kept.then_some(visit.values);
+        // Of the right path, whose addresses a wrong one need not have, nothing is taken that is still to come.
+        let right = self.fetcher.path.current.map_or(self.next_value, |place| place.values);
+        let is_past = (1..=KEPT_VALUES).contains(&right.wrapping_sub(visit.values));
+        let values = is_past.then_some(visit.values);
         WrongPlace { visit, instruction: 0, address: visit.address, values, from: None }
     }
 }

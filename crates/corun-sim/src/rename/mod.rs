@@ -365,7 +365,8 @@ impl<F: InstructionSource> Core<F> {
             thread.wait_for_sources(uop, sequence, first, renamed_load);
             if queued.is_wrong {
                 thread.load_wrongly(lowered, uop, queued, sequence);
-            } else if let Some(data) = thread.access(parameters, lowered, uop, queued.values, sequence)
+            } else if let Some(data) =
+                thread.access(parameters, lowered, uop, queued.values, sequence)
             {
                 renamed_load = Some(RenamedLoad { own: own as u8, data });
             }

@@ -292,7 +292,7 @@ fn loads_on_a_wrong_path_fill_buffers_and_come_to_an_end() {
     // Eight times mov rbx, [rsi], each of a line of its own, of 16 MiB; then imul rax, rax: five times, and a branch that is
     // mispredicted half of the time.
     let code = [[0x48, 0x8b, 0x1e].repeat(8), [0x48, 0x0f, 0xaf, 0xc0].repeat(5)].concat();
-    let touches = |round: u64| {
+    let touches = |round: u64| -> Vec<u64> {
         let place = |load: u64| (round * 8 + load).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 46 << 6;
         (0..8).map(|load| 0x1000_0000 + place(load)).collect()
     };
@@ -336,7 +336,7 @@ fn a_yield_hardly_depends_on_where_a_stack_lies() {
     let model = find("coffee-lake");
     let yields = [0x0, 0x10, 0x100, 0x400, 0x800].map(|stack| {
         let places = [vec![0x9000 + stack; 2], vec![0x2_0400; 2], vec![0x9000 + stack; 6]].concat();
-        let touches = |_| places.clone();
+        let touches = |_: u64| places.clone();
         smt_yield(&model, &[&Loop { body: &code, touches: &touches, ..Loop::default() }.trace()])
     });
     let [least, most] = [f64::min, f64::max].map(|of| yields.into_iter().reduce(of).unwrap());

@@ -99,8 +99,8 @@ fn of_assumptions(rows: &[Predicted]) -> String {
 
 const OF_ASSUMPTIONS: &str = "\
 Each figure that a model estimates is halved and doubled, each policy that it assumes replaced by every other one, one at a
-time. The tables list the largest change of a yield among the rows that the model was tuned with, from 0.01 on, in windows of 0.2
-million instructions and two phases.
+time. The tables list the largest change of a yield among the rows that the model was tuned with, from 0.01 on, in windows of 0.1
+million instructions and one phase.
 ";
 
 /// A change of a yield that is listed.

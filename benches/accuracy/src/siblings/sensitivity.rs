@@ -21,7 +21,7 @@ pub(crate) struct Shift {
 }
 
 /// Many figures are varied, so that little is simulated for each.
-const SHORT: Extent = Extent { warm_up: "200k", counted: "200k", phases: "2" };
+const SHORT: Extent = Extent { warm_up: "100k", counted: "100k", phases: "1" };
 
 /// The shifts of a row that compares siblings with true cores; none of others.
 ///

@@ -63,6 +63,9 @@ struct Arguments {
     /// With --siblings: set a field of the models, as `corun simulate --set` takes it (repeatable)
     #[arg(long = "set", value_name = "FIELD=VALUE", requires = "siblings")]
     settings: Vec<String>,
+    /// With --siblings: also list how much each assumed figure and policy moves the yields that models were tuned with
+    #[arg(long, requires = "siblings")]
+    sensitivity: bool,
     /// With --siblings: also show what the records in this folder measured on hardware, beside those of
     /// benches/accuracy/recorded/yields (repeatable)
     #[arg(long, value_name = "DIR", requires = "siblings")]
@@ -88,6 +91,7 @@ impl Arguments {
         words.extend(self.names.iter().map(|name| format!("--program '{name}'")));
         words.extend(self.model.iter().map(|model| format!("--model {model}")));
         words.extend(self.siblings.then(|| "--siblings".to_owned()));
+        words.extend(self.sensitivity.then(|| "--sensitivity".to_owned()));
         words.extend(self.settings.iter().map(|setting| format!("--set {setting}")));
         words.extend(self.records.iter().map(|folder| format!("--records {}", folder.display())));
         let seconds = (self.seconds != SECONDS).then(|| format!("--seconds {}", self.seconds));
@@ -149,6 +153,22 @@ fn failed(error: ExportError) -> String {
     format!("{error}\n{}", error.next_step())
 }
 
+/// What is published about siblings of the core that the page is of.
+fn yields_of_core(
+    corun: &Path,
+    recorded: Option<&Recorded>,
+    rows: &[Row],
+) -> Result<String, String> {
+    let mut predicted = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
+    let model = match recorded {
+        Some(recorded) => Some(recorded.model.clone()),
+        None => predicted.next().map(|it| it.prediction.core.model.clone()),
+    };
+    let Some(model) = model else { return Ok(String::new()) };
+    let yields = siblings::predict(corun, &[model], &[], false)?;
+    Ok(siblings::section(&yields))
+}
+
 fn run(arguments: &Arguments) -> Result<(), String> {
     if let Some(kernel) = &arguments.kernel {
         return kernels::run(kernel);
@@ -178,7 +198,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.siblings {
         let folders = [vec![siblings::own_folder()], arguments.records.clone()].concat();
         let records = siblings::read_records(&folders)?;
-        let rows = siblings::predict(&corun, &arguments.names, &arguments.settings)?;
+        let rows = siblings::predict(
+            &corun,
+            &arguments.names,
+            &arguments.settings,
+            arguments.sensitivity,
+        )?;
         let measured = siblings::predict_measured(&corun, records, &arguments.settings)?;
         let page = siblings::page(&rows, &measured, &arguments.command());
         return output.write(&page).map_err(failed);
@@ -223,7 +248,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         };
         record.write(&recorded.to_toml()?).map_err(failed)?;
     }
-    output.write(&page(&rows, recorded.as_ref(), &arguments.command())).map_err(failed)
+    let mut text = page(&rows, recorded.as_ref(), &arguments.command());
+    if arguments.names.is_empty() {
+        text += &yields_of_core(&corun, recorded.as_ref(), &rows)?;
+    }
+    output.write(&text).map_err(failed)
 }
 
 #[cfg(test)]

@@ -288,13 +288,35 @@ fn a_wrong_path_takes_slots_from_the_sibling_and_no_time_from_its_own_thread() {
 }
 
 #[test]
+fn loads_on_a_wrong_path_are_squashed_with_it() {
+    // Eight times mov rbx, [rsi], each of a line of its own, of 16 MiB; then imul rax, rax: five times, and a branch that is
+    // mispredicted half of the time.
+    let code = [[0x48, 0x8b, 0x1e].repeat(8), [0x48, 0x0f, 0xaf, 0xc0].repeat(5)].concat();
+    let touches = |round: u64| -> Vec<u64> {
+        let place = |load: u64| (round * 8 + load).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 46 << 6;
+        (0..8).map(|load| 0x1000_0000 + place(load)).collect()
+    };
+    let late = made::late_guesses_that_touch(&code, 1500, &touches);
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(48));
+    for model in models() {
+        let without = with(&model, &[("front.prediction.wrong_paths", "false")]);
+        let [found, without] =
+            [&model, &without].map(|model| simulated(model, &[&late, &moves], "full@2", 1));
+        let [own, sibling] =
+            [0, 1].map(|worker| found.cycles(worker).unwrap() / without.cycles(worker).unwrap());
+        assert!(sibling > 0.97, "{}: {sibling} times as long beside a wrong path", model.name);
+        assert!((0.9..1.1).contains(&own), "{}: {own} times as long itself", model.name);
+    }
+}
+
+#[test]
 fn loads_that_are_issued_before_their_bytes_are_there_take_ports_from_the_sibling() {
     // mov rax, [rbx]; add rax, 1; mov [rbx], rax; then eight times mov rcx, [rbx].
     let chain = [0x48, 0x8b, 0x03, 0x48, 0x83, 0xc0, 0x01, 0x48, 0x89, 0x03];
     let code = [&chain[..], &[0x48, 0x8b, 0x0b].repeat(8)].concat();
     let program = Loop { body: &code, touches: &|_| vec![0x9000; 10], ..Loop::default() }.trace();
     for name in ["ivy-bridge", "coffee-lake"] {
-        let early = find(name);
+        let early = with(&find(name), &[("memory.forwarding.early_issue", "true")]);
         let late = with(&early, &[("memory.forwarding.early_issue", "false")]);
         let [alone, alone_late] =
             [&early, &late].map(|it| simulated(it, &[&program], "spread", 1).cycles(0).unwrap());
@@ -302,6 +324,24 @@ fn loads_that_are_issued_before_their_bytes_are_there_take_ports_from_the_siblin
         let [early, late] = [&early, &late].map(|model| smt_yield(model, &[&program]));
         assert!(early < 0.95 * late, "{name}: {early} {late}");
     }
+}
+
+#[test]
+fn a_yield_hardly_depends_on_where_a_stack_lies() {
+    // mov rax, [rbx]; inc rax; mov [rbx], rax: a counter. mov rdx, [rsi]; add rdx, rax; mov [rsi], rdx: a sum. Then six times
+    // mov r8, [rbx].
+    let counter = [0x48, 0x8b, 0x03, 0x48, 0xff, 0xc0, 0x48, 0x89, 0x03];
+    let sum = [0x48, 0x8b, 0x16, 0x48, 0x01, 0xc2, 0x48, 0x89, 0x16];
+    let code = [&counter[..], &sum, &[0x4c, 0x8b, 0x03].repeat(6)].concat();
+    let model = find("coffee-lake");
+    // None at the offset of the sum in its page, where loads are late for a reason.
+    let yields = [0x0, 0x10, 0x100, 0x840, 0xc00].map(|stack| {
+        let places = [vec![0x9000 + stack; 2], vec![0x2_0400; 2], vec![0x9000 + stack; 6]].concat();
+        let touches = |_: u64| places.clone();
+        smt_yield(&model, &[&Loop { body: &code, touches: &touches, ..Loop::default() }.trace()])
+    });
+    let [least, most] = [f64::min, f64::max].map(|of| yields.into_iter().reduce(of).unwrap());
+    assert!(most - least < 0.05, "{yields:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod page;
 mod records;
 mod rows;
+mod sensitivity;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,14 +18,17 @@ use tempfile::TempDir;
 
 use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
-pub(crate) use page::page;
+pub(crate) use page::{page, section};
 pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
-use rows::{Listed, Program, Ratio, Row};
+use rows::{Listed, Program, Ratio, Row, Side};
+use sensitivity::Shift;
 
 /// A row, and what is predicted for it or why nothing is.
 pub(crate) struct Predicted {
     pub row: Row,
     pub outcome: Result<Yield, String>,
+    /// What other values of assumed figures would change, if that was asked for.
+    pub shifts: Vec<Shift>,
 }
 
 /// A predicted yield with its range over phases.
@@ -35,17 +39,27 @@ pub(crate) struct Yield {
     pub high: f64,
 }
 
-/// Instructions that are recorded, that warm up, and that are counted.
+/// Instructions that are recorded.
 const RECORDED: &str = "3M";
-const WARM_UP: &str = "1M";
-const COUNTED: &str = "1M";
-/// Places of the window at which copies begin.
-const PHASES: &str = "4";
+
+/// How much is simulated for a yield.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    /// Instructions that warm up, and that are counted.
+    warm_up: &'static str,
+    counted: &'static str,
+    /// Places of the window at which copies begin.
+    phases: &'static str,
+}
+
+/// For a figure that is published beside another one.
+const WHOLE: Extent = Extent { warm_up: "1M", counted: "1M", phases: "4" };
 /// What this library would choose on the machine that traces, and the modelled cores do not have.
 const TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW");
 
-/// Predicts the rows whose program or model is among `names`, or all of them, on models with these fields set.
+/// Predicts the rows whose program or model is among `names`, or all of them, on models with these fields set; of rows that
+/// models were tuned with also what other values of assumed figures would change, if `is_varied`.
 ///
 /// # Errors
 /// If the list cannot be read, or there is no room for traces.
@@ -53,6 +67,7 @@ pub(crate) fn predict(
     corun: &Path,
     names: &[String],
     settings: &[String],
+    is_varied: bool,
 ) -> Result<Vec<Predicted>, String> {
     let listed = Listed::read()?;
     keep_addresses()?;
@@ -67,17 +82,27 @@ pub(crate) fn predict(
         .into_iter()
         .map(|row| {
             eprintln!("{} on {}", row.program, row.model);
-            let outcome = match listed.program(row) {
-                Some(program) => {
-                    traces.of(program).and_then(|trace| simulate(corun, row, &trace, settings))
-                }
+            let trace = match listed.program(row) {
+                Some(program) => traces.of(program),
                 None => Err("its program is not listed".to_owned()),
             };
+            let outcome =
+                trace.clone().and_then(|trace| simulate(corun, row, &trace, settings, WHOLE));
             match &outcome {
                 Ok(Yield { mean, .. }) => eprintln!("  {mean:.3}, published {}", row.published),
                 Err(reason) => eprintln!("  {reason}"),
             }
-            Predicted { row: row.clone(), outcome }
+            let shifts = match (&trace, &outcome, row.side) {
+                (Ok(trace), Ok(_), Side::Tuned) if is_varied => {
+                    sensitivity::shifts(corun, row, trace, settings)
+                }
+                _ => Ok(Vec::new()),
+            };
+            let shifts = shifts.unwrap_or_else(|reason| {
+                eprintln!("  assumed figures are not varied: {reason}");
+                Vec::new()
+            });
+            Predicted { row: row.clone(), outcome, shifts }
         })
         .collect())
 }
@@ -142,8 +167,16 @@ fn said(mut command: Command) -> Result<String, String> {
     }
 }
 
-fn simulate(corun: &Path, row: &Row, trace: &Path, settings: &[String]) -> Result<Yield, String> {
-    simulated_yield(corun, &row.model, row.ratio, &[trace.to_owned()], settings)
+fn simulate(
+    corun: &Path,
+    row: &Row,
+    trace: &Path,
+    settings: &[String],
+    extent: Extent,
+) -> Result<Yield, String> {
+    let others = format!("hierarchy.load_of_others={}", row.others);
+    let settings = [&[others][..], settings].concat();
+    simulated_yield(corun, &row.model, row.ratio, &[trace.to_owned()], &settings, extent)
 }
 
 /// The yield of a trace beside copies of itself, or of two beside each other.
@@ -153,17 +186,40 @@ fn simulated_yield(
     ratio: Ratio,
     traces: &[PathBuf],
     settings: &[String],
+    extent: Extent,
 ) -> Result<Yield, String> {
-    let (placements, metric) = match ratio {
-        Ratio::FullToSpread => ("spread,full", Metric::SmtYield),
-        Ratio::FullToStacked => ("stacked,full", Metric::MultitaskingGain),
+    let placements = simulated(corun, model, ratio, traces, settings, extent, &[])?;
+    let metric = match ratio {
+        Ratio::FullToSpread => Metric::SmtYield,
+        Ratio::FullToStacked => Metric::MultitaskingGain,
+    };
+    let mut found = placements.comparisons.iter().filter(|one| one.metric == metric);
+    match found.next() {
+        Some(&PlacementComparison { mean, low, high, .. }) => Ok(Yield { mean, low, high }),
+        None => Err("the simulated yield is implausible".to_owned()),
+    }
+}
+
+/// The two placements that a ratio compares, with further options of `corun simulate`.
+fn simulated(
+    corun: &Path,
+    model: &str,
+    ratio: Ratio,
+    traces: &[PathBuf],
+    settings: &[String],
+    extent: Extent,
+    options: &[&str],
+) -> Result<Placements, String> {
+    let placements = match ratio {
+        Ratio::FullToSpread => "spread,full",
+        Ratio::FullToStacked => "stacked,full",
     };
     let mut command = Command::new(corun);
     command.env("CORUN_STORE", "");
     command.args(["simulate", "--quiet", "--json=-", "--model", model]);
-    command.args(["--placement", placements, "--warmup", WARM_UP, "--length", COUNTED]);
-    command.args(settings.iter().map(|setting| format!("--set={setting}")));
-    command.args(["--phases", PHASES]).args(traces);
+    command.args(["--placement", placements, "--warmup", extent.warm_up]);
+    command.args(["--length", extent.counted, "--phases", extent.phases]).args(options);
+    command.args(settings.iter().map(|setting| format!("--set={setting}"))).args(traces);
     // The page names no folder of this machine.
     let without_folder = |mut reason: String| {
         for trace in traces {
@@ -173,9 +229,5 @@ fn simulated_yield(
     };
     let text = said(command).map_err(without_folder)?;
     let record = Record::<Placements>::from_json(&text).map_err(|error| error.to_string())?;
-    let mut found = record.body.comparisons.iter().filter(|one| one.metric == metric);
-    match found.next() {
-        Some(&PlacementComparison { mean, low, high, .. }) => Ok(Yield { mean, low, high }),
-        None => Err("the simulated yield is implausible".to_owned()),
-    }
+    Ok(record.body)
 }

@@ -1,10 +1,12 @@
 //! The page of published and predicted yields.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use corun_record::{Estimate, RecordedCore, RecordedProgram, SiblingEvidence, on_one_line};
 
 use super::rows::{Likeness, Ratio, Row, Side};
+use super::sensitivity::Shift;
 use super::{Measured, Predicted};
 
 /// What is asked of the mean error of a yield.
@@ -15,19 +17,40 @@ const HELPS: f64 = 1.05;
 /// The page in Markdown, and the command that makes it.
 pub(crate) fn page(rows: &[Predicted], measured: &[Measured], command: &str) -> String {
     let mut text = format!("# How good predictions of SMT yields are\n\n    {command}\n\n{HOW}");
-    for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
-        let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
-        if !of.is_empty() {
-            let table: String = of.iter().map(|one| line(one)).collect();
-            write!(text, "\n## {title}\n\n{HEADER}{table}\n{}", summary(&of))
-                .expect("a string takes everything");
-        }
-    }
+    text += &tables(rows, "##");
     text += &of_hardware(measured);
+    text += &of_assumptions(rows);
     text += "\n## Sources\n\n";
     for Predicted { row, .. } in rows {
         writeln!(text, "- {} on {}: {}.", row.workload, row.processor, row.source)
             .expect("a string takes everything");
+    }
+    text
+}
+
+/// The part of a core's page that has its published yields; nothing where there are none.
+pub(crate) fn section(rows: &[Predicted]) -> String {
+    match rows {
+        [] => String::new(),
+        rows => format!("\n## SMT yields\n\n{OF_CORE}{}", tables(rows, "###")),
+    }
+}
+
+const OF_CORE: &str = "\
+Published yields of processors that the model stands for, as on the [page of all models](accuracy-siblings.md), which has their
+sources.
+";
+
+/// The rows of each side under a heading.
+fn tables(rows: &[Predicted], heading: &str) -> String {
+    let mut text = String::new();
+    for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
+        let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
+        if !of.is_empty() {
+            let table: String = of.iter().map(|one| line(one)).collect();
+            write!(text, "\n{heading} {title}\n\n{HEADER}{table}\n{}", summary(&of))
+                .expect("a string takes everything");
+        }
     }
     text
 }
@@ -38,7 +61,8 @@ core), beside what the [simulated core](siblings.md) gives for a program that st
 programs and the side of each row are listed in `benches/accuracy/siblings.toml`. The sides were fixed before anything
 was tuned; two rows that were held out at first (`ram` and matrixprod) were looked at since, and count as tuned.
 *Faithful* rows have the published loop or program, *proxies* work of the same kind. The range is of the phases of one
-window, and no interval of the program.
+window, and no interval of the program. Other cores are as busy as they were when the yield was published: of most rows all
+cores were, which is `--load-of-others 1`.
 ";
 
 const HEADER: &str = "\
@@ -59,6 +83,62 @@ fn of_hardware(measured: &[Measured]) -> String {
     format!(
         "\n## Measured on hardware, held out\n\n{OF_HARDWARE}{table}\n{}",
         of_pairs("All rows", &pairs)
+    )
+}
+
+/// What changes the yields of rows that models were tuned with; nothing where no figure was varied.
+fn of_assumptions(rows: &[Predicted]) -> String {
+    if rows.iter().all(|one| one.shifts.is_empty()) {
+        return String::new();
+    }
+    let mut models: Vec<&str> = rows.iter().map(|one| one.row.model.as_str()).collect();
+    models.dedup();
+    let tables: String = models.into_iter().map(|model| assumptions_of(model, rows)).collect();
+    format!("\n## What assumptions decide\n\n{OF_ASSUMPTIONS}{tables}")
+}
+
+const OF_ASSUMPTIONS: &str = "\
+Each figure that a model estimates is halved and doubled, each policy that it assumes replaced by every other one, one at a
+time. The tables list the largest change of a yield among the rows that the model was tuned with, from 0.01 on, in windows of 0.1
+million instructions and one phase.
+";
+
+/// A change of a yield that is listed.
+const NOTICED: f64 = 0.01;
+
+/// The assumptions of a model, the one that changes most first.
+fn assumptions_of(model: &str, rows: &[Predicted]) -> String {
+    let of_model = rows.iter().filter(|one| one.row.model == model);
+    let mut all: Vec<(&Shift, &str)> = Vec::new();
+    let mut varied = BTreeSet::new();
+    for one in of_model {
+        for shift in &one.shifts {
+            varied.insert(&shift.field);
+            let is_same = |known: &Shift| known.field == shift.field && known.other == shift.other;
+            match all.iter_mut().find(|(known, _)| is_same(known)) {
+                Some(known) if known.0.change.abs() >= shift.change.abs() => {}
+                Some(known) => *known = (shift, &one.row.program),
+                None => all.push((shift, &one.row.program)),
+            }
+        }
+    }
+    if varied.is_empty() {
+        return String::new();
+    }
+    all.retain(|(shift, _)| shift.change.abs() >= NOTICED);
+    all.sort_by(|one, other| other.0.change.abs().total_cmp(&one.0.change.abs()));
+    let moving: BTreeSet<&String> = all.iter().map(|(shift, _)| &shift.field).collect();
+    let lines: String = all
+        .iter()
+        .map(|(Shift { field, value, other, change }, program)| {
+            format!("| `{field}` | {value} | {other} | {change:+.2} | {program} |\n")
+        })
+        .collect();
+    format!(
+        "\n### `{model}`\n\n{} of {} assumed fields change a yield by {NOTICED} or more.\n\n\
+         | field | value | instead | yield | most of |\n|---|---|---|---|---|\n{lines}",
+        moving.len(),
+        varied.len()
     )
 }
 
@@ -193,12 +273,14 @@ mod tests {
             program: "loop".to_owned(),
             ratio: Ratio::FullToSpread,
             published,
+            others: 1.0,
             side,
             likeness,
             source: "a publication".to_owned(),
         };
         let found = mean.map(|mean| Yield { mean, low: mean - 0.01, high: mean + 0.01 });
-        Predicted { row, outcome: found.ok_or_else(|| "no such program".to_owned()) }
+        let outcome = found.ok_or_else(|| "no such program".to_owned());
+        Predicted { row, outcome, shifts: Vec::new() }
     }
 
     #[test]
@@ -234,6 +316,11 @@ mod tests {
         ];
         let text = page(&rows, &[], "the command");
         assert!(!text.contains("on hardware"), "{text}");
+        let section = section(&rows);
+        assert!(
+            section.contains("## SMT yields\n") && section.contains("### Held out\n"),
+            "{section}"
+        );
         for expected in [
             "# How good predictions of SMT yields are\n\n    the command\n\nmakes this page",
             "| a loop | a processor | `zen4` | full/spread | faithful | 1.20 | **1.30** | 1.29 to 1.31 | +0.10 |",
@@ -242,6 +329,33 @@ mod tests {
              best constant, 1.40, has an error of 0.200.",
             "Proxies: mean absolute error 0.000 of 1",
             "- a loop on a processor: a publication.",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+    }
+
+    #[test]
+    fn assumptions_are_listed_by_what_they_change() {
+        let mut one = row(Side::Tuned, Likeness::Faithful, 1.2, Some(1.3));
+        let shift = |field: &str, other: &str, change| Shift {
+            field: field.to_owned(),
+            value: "4".to_owned(),
+            other: other.to_owned(),
+            change,
+        };
+        one.shifts = vec![
+            shift("a.b", "8", 0.02),
+            shift("a.b", "2", 0.001),
+            shift("c.policy", "shared", -0.3),
+            shift("d", "1", 0.0),
+        ];
+        let mut other = row(Side::Tuned, Likeness::Faithful, 1.2, Some(1.3));
+        other.row.program = "walk".to_owned();
+        other.shifts = vec![shift("a.b", "8", -0.05)];
+        let text = page(&[one, other], &[], "the command");
+        for expected in [
+            "### `zen4`\n\n2 of 3 assumed fields change a yield by 0.01 or more.",
+            "|---|---|---|---|---|\n| `c.policy` | 4 | shared | -0.30 | loop |\n| `a.b` | 4 | 8 | -0.05 | walk |\n",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }

@@ -7,7 +7,7 @@ use std::process::Command;
 use corun_model::{HostCore, suited};
 use corun_record::{Document, RecordedCore, RecordedProgram, YieldRecord};
 
-use super::{RECORDED, Ratio, Yield, said, simulated_yield};
+use super::{RECORDED, Ratio, WHOLE, Yield, said, simulated_yield};
 
 /// A measured yield, and what is predicted for it or why nothing is.
 pub(crate) struct Measured {
@@ -87,7 +87,7 @@ impl Traces<'_> {
     ) -> Result<Yield, String> {
         let programs = std::iter::once(&record.program).chain(&record.beside);
         let traces = programs.map(|it| self.of(it)).collect::<Result<Vec<PathBuf>, _>>()?;
-        simulated_yield(self.corun, model, Ratio::FullToSpread, &traces, settings)
+        simulated_yield(self.corun, model, Ratio::FullToSpread, &traces, settings, WHOLE)
     }
 
     fn of(&mut self, program: &RecordedProgram) -> Result<PathBuf, String> {

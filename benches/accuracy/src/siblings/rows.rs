@@ -26,6 +26,8 @@ pub(crate) struct Row {
     pub program: String,
     pub ratio: Ratio,
     pub published: f64,
+    /// How busy the cores were that are not simulated, from 0 to 1, as `corun simulate --load-of-others` takes it.
+    pub others: f64,
     pub side: Side,
     pub likeness: Likeness,
     /// Who published it, and of which runs the figure is.

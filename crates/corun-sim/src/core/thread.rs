@@ -125,6 +125,8 @@ pub(crate) struct Queued {
     pub(crate) is_mispredicted: bool,
     /// Whether it comes after a mispredicted branch, and is going to be squashed.
     pub(crate) is_wrong: bool,
+    /// Whether the ring has its values; on a wrong path those of another execution of the same instruction.
+    pub(crate) has_values: bool,
 }
 
 /// An instruction in the reorder buffer.

@@ -191,7 +191,8 @@ impl Fetcher {
         let next = if blamed > now { self.resume.min(blamed) } else { self.resume };
         let fetch = (!self.awaits_branch && self.path.current.is_some()).then_some(next);
         let predicted = self.path.next_event();
-        [fetch, predicted].into_iter().flatten().filter(|at| *at > now).min()
+        let wrong = self.wrong.and_then(|place| place.from());
+        [fetch, predicted, wrong].into_iter().flatten().filter(|at| *at > now).min()
     }
 }
 
@@ -273,7 +274,7 @@ impl<F: InstructionSource> Core<F> {
     /// Returns whether the thread used the front end in this cycle, which a loop buffer spares it.
     fn fetch_thread(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) -> bool {
         if !self.may_fetch(index) {
-            return self.fetch_wrong_path(index, budget);
+            return self.fetch_wrong_path(index, budget, memory);
         }
         let mut is_used = false;
         let request = self.request(index, 0, 0);
@@ -377,6 +378,7 @@ impl<F: InstructionSource> Core<F> {
             at: self.now + 1,
             is_mispredicted: false,
             is_wrong: false,
+            has_values: true,
         });
         thread.queue_used += u32::from(lowered.slots);
         let address = place.address + u64::from(lowered.length);

@@ -4,6 +4,7 @@
 //! needed (Reinman, Calder and Austin 1999, "Fetch directed instruction prefetching").
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use crate::core::{Next, Step};
 use crate::frontend::branch::Outcome;
@@ -152,7 +153,9 @@ impl<F: InstructionSource> Core<F> {
 
     /// Goes to the following step, and takes more from the instruction source.
     pub(crate) fn advance(&mut self, index: usize) {
-        let path = &mut self.threads[index].fetcher.path;
+        let is_followed = self.follows_wrong_paths();
+        let thread = &mut self.threads[index];
+        let path = &mut thread.fetcher.path;
         path.current = path.following.pop_front().map(|coming| Place {
             step: coming.step,
             instruction: 0,
@@ -164,13 +167,15 @@ impl<F: InstructionSource> Core<F> {
             end: coming.end,
         });
         path.reached = path.reached.saturating_sub(1);
+        if let Some(Place { step, values, .. }) = path.current.filter(|_| is_followed) {
+            thread.visited.visit(step, values);
+        }
         self.supply(index);
     }
 
     /// Takes steps from the instruction source: one, and as many more as prediction may be ahead and the ring of values
     /// has room for.
     fn supply(&mut self, index: usize) {
-        let is_followed = self.follows_wrong_paths();
         let thread = &mut self.threads[index];
         let path = &mut thread.fetcher.path;
         while path.following.len() <= path.most
@@ -188,9 +193,6 @@ impl<F: InstructionSource> Core<F> {
             path.supply = match next {
                 Next::Step(step) => {
                     let values = thread.next_value;
-                    if is_followed {
-                        thread.visited.visit(step);
-                    }
                     path.following.push_back(Coming {
                         step,
                         values,
@@ -329,20 +331,41 @@ impl<F: InstructionSource> Core<F> {
         if path.free == NEVER {
             return;
         }
-        let request = self.request(index, 0, step.address);
-        if let Some(cache) = &mut self.front.decoded {
-            let space = request.pages.space() & !0xfff;
-            if cache.of(request.requester).holds(step.address ^ space) {
-                return;
-            }
+        if self.is_in_op_cache(index, step.address) {
+            return;
         }
-        let bytes = self.code[step.block as usize].bytes();
-        let lines =
-            step.address / u64::from(LINE)..=step.address.wrapping_add(bytes - 1) / u64::from(LINE);
-        for line in lines {
+        for line in self.lines_of_code(step.block, step.address) {
             if std::mem::replace(&mut self.threads[index].fetcher.path.line, line) != line {
                 memory.fetch(self.request(index, 0, line * u64::from(LINE)), self.now);
             }
         }
+    }
+
+    /// Asks for the lines of a block, unless the op cache has its beginning. Returns when the last one is there.
+    pub(crate) fn fetch_lines(
+        &mut self,
+        index: usize,
+        block: u32,
+        address: u64,
+        memory: &mut Memory,
+    ) -> u64 {
+        if self.is_in_op_cache(index, address) {
+            return self.now;
+        }
+        let fetched = |line| memory.fetch(self.request(index, 0, line * u64::from(LINE)), self.now);
+        self.lines_of_code(block, address).map(fetched).map(|it| it.ready).max().unwrap_or(self.now)
+    }
+
+    fn is_in_op_cache(&mut self, index: usize, address: u64) -> bool {
+        let request = self.request(index, 0, address);
+        let space = request.pages.space() & !0xfff;
+        let cache = self.front.decoded.as_mut();
+        cache.is_some_and(|cache| cache.of(request.requester).holds(address ^ space))
+    }
+
+    /// The numbers of the lines that a block lies in.
+    fn lines_of_code(&self, block: u32, address: u64) -> RangeInclusive<u64> {
+        let bytes = self.code[block as usize].bytes();
+        address / u64::from(LINE)..=address.wrapping_add(bytes - 1) / u64::from(LINE)
     }
 }

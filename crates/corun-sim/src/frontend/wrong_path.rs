@@ -1,13 +1,17 @@
 //! The wrong side of a mispredicted branch: what is fetched there until the branch is executed.
 //!
-//! Its micro-ops take turns of the front end, slots, entries and ports from siblings, and are squashed. It is followed
-//! only while siblings are active, since it takes next to nothing from its own thread, whose older micro-ops go first.
+//! Its micro-ops take turns of the front end, slots, entries and ports from siblings, bring lines into caches, and are
+//! squashed. Code is what the trace has executed, as in "instruction reconstruction" (Eyerman et al., "Simulating Wrong-Path
+//! Instructions in Decoupled Functional-First Simulation", ISPASS 2023); loads go where their instructions went the last time.
+//! It is followed only while siblings are active, since it takes next to nothing from its own thread, whose older micro-ops
+//! go first.
 
-use crate::core::in_flight::{NEVER, filled};
-use crate::core::thread::Queued;
+use crate::core::in_flight::{Handle, NEVER, filled};
+use crate::core::thread::{Queued, Thread, VALUES};
 use crate::core::{Core, InstructionSource, Step};
 use crate::execute::ports::MAX_PORTS;
 use crate::frontend::structures::Budget;
+use crate::memory::Memory;
 use crate::rename::move_elimination::MoveElimination;
 use crate::uops::REGISTERS;
 
@@ -24,15 +28,19 @@ struct Visit {
     next: u64,
     block: u32,
     executed: u32,
+    /// Its first value in the ring then.
+    values: u32,
 }
 
 const PLACES: usize = 1 << 11;
+/// The newest values of the ring, which no step to come replaces before a wrong path has used them.
+const KEPT_VALUES: u32 = VALUES as u32 / 2;
 /// No code lies here.
 const NOWHERE: u64 = u64::MAX;
 
 impl Default for Visited {
     fn default() -> Self {
-        let nothing = Visit { address: NOWHERE, next: NOWHERE, block: 0, executed: 0 };
+        let nothing = Visit { address: NOWHERE, next: NOWHERE, block: 0, executed: 0, values: 0 };
         Self { places: filled(nothing), last: 0 }
     }
 }
@@ -42,14 +50,14 @@ impl Visited {
         (address ^ address >> 11 ^ address >> 22) as usize % PLACES
     }
 
-    /// The thread goes on here.
-    pub(crate) fn visit(&mut self, step: Step) {
+    /// The thread goes on here, with values that begin there.
+    pub(crate) fn visit(&mut self, step: Step, values: u32) {
         let Step { block, address, executed } = step;
         self.places[self.last].next = address;
         self.last = Self::place(address);
         let place = &mut self.places[self.last];
         let next = if place.address == address { place.next } else { NOWHERE };
-        *place = Visit { address, next, block, executed };
+        *place = Visit { address, next, block, executed, values };
     }
 
     fn find(&self, address: u64) -> Option<Visit> {
@@ -65,6 +73,17 @@ pub(crate) struct WrongPlace {
     instruction: u32,
     /// After the instructions of the block before this one.
     address: u64,
+    /// The first value of the instruction, if the ring still has it.
+    values: Option<u32>,
+    /// From when on the block can be fetched, once its lines were asked for.
+    from: Option<u64>,
+}
+
+impl WrongPlace {
+    /// When fetch goes on.
+    pub(crate) fn from(&self) -> Option<u64> {
+        self.from
+    }
 }
 
 /// What a thread had when the first micro-op of a wrong path was renamed.
@@ -88,8 +107,7 @@ impl<F: InstructionSource> Core<F> {
         let predicted = thread.fetcher.path.take_wrong();
         let right = thread.fetcher.path.current.map(|place| place.step.address);
         let visit = [predicted, right].into_iter().flatten().find_map(|it| thread.visited.find(it));
-        let begin = |visit: Visit| WrongPlace { visit, instruction: 0, address: visit.address };
-        thread.fetcher.wrong = visit.map(begin);
+        thread.fetcher.wrong = visit.map(|visit| thread.begin_wrong_block(visit));
     }
 
     /// Whether siblings may notice.
@@ -99,7 +117,12 @@ impl<F: InstructionSource> Core<F> {
 
     /// Fetches along a wrong path, as much as the op cache (or else the decoders) would give. Returns whether that took
     /// the front end's turn.
-    pub(crate) fn fetch_wrong_path(&mut self, index: usize, budget: &mut Budget) -> bool {
+    pub(crate) fn fetch_wrong_path(
+        &mut self,
+        index: usize,
+        budget: &mut Budget,
+        memory: &mut Memory,
+    ) -> bool {
         if self.threads[index].fetcher.wrong.is_none() || !self.follows_wrong_paths() {
             return false;
         }
@@ -110,9 +133,17 @@ impl<F: InstructionSource> Core<F> {
             false => budget.instructions,
         };
         let siblings = self.all(|thread| thread.queue_used) - self.threads[index].queue_used;
-        let thread = &mut self.threads[index];
         let mut taken = 0;
-        while let Some(place) = thread.fetcher.wrong {
+        while let Some(mut place) = self.threads[index].fetcher.wrong {
+            if place.from.is_none() {
+                let Visit { block, address, .. } = place.visit;
+                place.from = Some(self.fetch_lines(index, block, address, memory));
+                self.threads[index].fetcher.wrong = Some(place);
+            }
+            if place.from.is_some_and(|from| from > self.now) {
+                break;
+            }
+            let thread = &mut self.threads[index];
             let instructions = &self.code[place.visit.block as usize].instructions;
             let Some(lowered) = instructions.get(place.instruction as usize) else {
                 thread.fetcher.wrong = None;
@@ -132,24 +163,27 @@ impl<F: InstructionSource> Core<F> {
             thread.queue.push_back(Queued {
                 block: place.visit.block,
                 instruction: place.instruction,
-                values: thread.next_value,
+                values: place.values.unwrap_or(thread.next_value),
                 slots: lowered.slots,
                 shares_slot: false,
                 at: self.now + 1,
                 is_mispredicted: false,
                 is_wrong: true,
+                has_values: place.values.is_some(),
             });
             thread.queue_used += slots;
             taken += slots.max(1);
             let address = place.address + u64::from(lowered.length);
             if place.instruction + 1 < place.visit.executed {
                 let instruction = place.instruction + 1;
-                thread.fetcher.wrong = Some(WrongPlace { instruction, address, ..place });
+                let after =
+                    |at| lowered.memory.iter().fold(at, |at, it| thread.values_after(it, at));
+                let values = place.values.map(after);
+                thread.fetcher.wrong = Some(WrongPlace { instruction, address, values, ..place });
                 continue;
             }
             let next = thread.visited.find(place.visit.next);
-            thread.fetcher.wrong =
-                next.map(|visit| WrongPlace { visit, instruction: 0, address: visit.address });
+            thread.fetcher.wrong = next.map(|visit| thread.begin_wrong_block(visit));
             if place.visit.next != address {
                 break;
             }
@@ -236,14 +270,25 @@ impl<F: InstructionSource> Core<F> {
             self.scheduler_used[scheduler] -= count;
             thread.scheduler_used[scheduler] -= count;
         }
-        for ports in &mut self.ports {
-            ports.keep(|handle| {
-                handle.thread() != index || thread.in_flight_uops.get(handle).done == NEVER
-            });
-        }
+        let is_kept = |handle: Handle| {
+            handle.thread() != index || thread.in_flight_uops.get(handle).done == NEVER
+        };
+        self.ports.iter_mut().for_each(|ports| ports.keep(is_kept));
+        thread.mshr_blocked.retain(|handle| is_kept(*handle));
         let BeforeWrongPath { registers, move_elimination, stack_moved, .. } = *before;
         (thread.registers, thread.move_elimination) = (registers, move_elimination);
         (thread.stack_moved, thread.debt, thread.starved) = (stack_moved, 0, None);
         self.is_active = true;
+    }
+}
+
+impl<F> Thread<F> {
+    /// The first instruction of a block on a wrong path.
+    fn begin_wrong_block(&self, visit: Visit) -> WrongPlace {
+        // Of the right path, whose addresses a wrong one need not have, nothing is taken that is still to come.
+        let right = self.fetcher.path.current.map_or(self.next_value, |place| place.values);
+        let is_past = (1..=KEPT_VALUES).contains(&right.wrapping_sub(visit.values));
+        let values = is_past.then_some(visit.values);
+        WrongPlace { visit, instruction: 0, address: visit.address, values, from: None }
     }
 }

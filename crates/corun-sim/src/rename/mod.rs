@@ -363,9 +363,10 @@ impl<F: InstructionSource> Core<F> {
             let Self { parameters, threads, .. } = self;
             let thread = &mut threads[index];
             thread.wait_for_sources(uop, sequence, first, renamed_load);
-            // Where a wrong path would access memory is not known.
-            if !queued.is_wrong
-                && let Some(data) = thread.access(parameters, lowered, uop, queued.values, sequence)
+            if queued.is_wrong {
+                thread.load_wrongly(lowered, uop, queued, sequence);
+            } else if let Some(data) =
+                thread.access(parameters, lowered, uop, queued.values, sequence)
             {
                 renamed_load = Some(RenamedLoad { own: own as u8, data });
             }
@@ -689,6 +690,30 @@ impl<F: InstructionSource> Thread<F> {
                 None
             }
         }
+    }
+
+    /// Lets a load on a wrong path ask memory for what its instruction loads at another time, if that is known and no
+    /// store on its way has it.
+    fn load_wrongly(
+        &mut self,
+        lowered: &DecodedInstruction,
+        uop: &Uop,
+        queued: &Queued,
+        sequence: u64,
+    ) {
+        let Kind::Load(memory) = uop.kind else { return };
+        let place = &lowered.memory[usize::from(memory)];
+        if !queued.has_values || place.form != Form::Single {
+            return;
+        }
+        let at = self.first_value(lowered, queued.values, memory);
+        let (linear, span) = self.touched(place, at);
+        if self.stores.overlap(self.pages.physical(linear), place.size).is_some() {
+            return;
+        }
+        let in_flight = self.in_flight_uops.at_mut(sequence);
+        in_flight.touch(linear, span);
+        (in_flight.kind, in_flight.is_firm) = (uop.kind, true);
     }
 
     fn wait_for_cache(&mut self, store: u64, sequence: u64, longer: u32) {

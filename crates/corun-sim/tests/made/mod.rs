@@ -164,6 +164,15 @@ pub(crate) fn guesses(rounds: u64) -> Trace {
 
 /// The same after code that its condition, `rax`, waits for.
 pub(crate) fn late_guesses(before: &[u8], rounds: u64) -> Trace {
+    late_guesses_that_touch(before, rounds, &|_| Vec::new())
+}
+
+/// The same with what the code before the branch touches in each round.
+pub(crate) fn late_guesses_that_touch(
+    before: &[u8],
+    rounds: u64,
+    touches: &dyn Fn(u64) -> Vec<u64>,
+) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     // test rax, rax; jz to 0x2000; after it and there: jmp to the beginning
     let end = 0x1009 + before.len() as u64;
@@ -176,12 +185,12 @@ pub(crate) fn late_guesses(before: &[u8], rounds: u64) -> Trace {
     let blocks = blocks.map(|(at, code)| writer.define(decode(at, &code).unwrap()).unwrap());
     let thread = writer.thread(1).unwrap();
     let mut state = 1_u64;
-    for _ in 0..rounds {
+    for round in 0..rounds {
         // A linear congruential generator (Knuth).
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let way = 1 + (state >> 63) as usize;
-        writer.execute(thread, blocks[0], instructions, &[]).unwrap();
+        writer.execute(thread, blocks[0], instructions, &touches(round)).unwrap();
         writer.execute(thread, blocks[way], 1, &[]).unwrap();
     }
     Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()

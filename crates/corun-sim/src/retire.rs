@@ -172,7 +172,7 @@ impl<F> Thread<F> {
             return false;
         }
         let until = in_flight.done + retire_hold;
-        if until <= now || !in_flight.is_snooped() {
+        if until <= now || !in_flight.is_snooped() || !memory.is_any_contended() {
             return true;
         }
         let (requester, pages) = (self.requester, self.pages);

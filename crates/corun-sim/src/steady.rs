@@ -70,7 +70,7 @@ fn run(
     let source = Unrolled {
         length: copies.block.end() - copies.block.address,
         values: copies.values.to_vec(),
-        code: Some([code, fences.unwrap_or_else(|_| DecodedBlock { instructions: Vec::new() })]),
+        code: Some([code, fences.unwrap_or_default()]),
         block: 0,
         at: copies.block.address,
         executed: instructions as u32,

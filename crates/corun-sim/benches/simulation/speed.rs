@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::{Part, Simulated, Unwatched, simulate};
+use corun_sim::thread_mapping::ThreadMapping;
+use corun_sim::{
+    PageSize, Part, Process, Setup, Simulated, Unwatched, simulate, simulate_together,
+};
+use corun_trace::format::Trace;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::programs::Program;
@@ -13,41 +17,125 @@ use crate::programs::Program;
 /// How often each trace is simulated.
 const ROUNDS: usize = 5;
 
+/// Instructions at the end of a trace that are counted after all others were warmed with.
+const COUNTED: u64 = 1 << 13;
+
+/// What is done with a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// All of it runs through the pipeline of a core.
+    Alone,
+    /// The same beside a copy of it on the same core.
+    Siblings,
+    /// An eighth of it on each hardware thread of eight cores: what cores cost beyond their number.
+    Cores,
+    /// Caches and predictors see all of it but the last instructions.
+    Warming,
+}
+
+impl Mode {
+    const ALL: [(&str, Self); 4] = [
+        ("alone", Self::Alone),
+        ("siblings", Self::Siblings),
+        ("cores", Self::Cores),
+        ("warming", Self::Warming),
+    ];
+
+    /// The mode of this name.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, mode)| mode)
+    }
+
+    /// What was counted, and how many instructions were gone through for that.
+    fn run(self, model: &CoreModel, timings: &TimingTable, trace: &Trace) -> (Simulated, u64) {
+        let all = trace.threads()[0].instructions;
+        let part = match self {
+            Self::Alone => Part::default(),
+            Self::Warming => Part { warm_up: all.saturating_sub(COUNTED), ..Part::default() },
+            Self::Siblings => return together(model, timings, trace, 1),
+            Self::Cores => return together(model, timings, trace, 8),
+        };
+        (simulate(model, timings, trace, part, &Unwatched).expect("the trace is sound"), all)
+    }
+}
+
+/// Two copies of a trace as siblings on each of so many cores, which divide its instructions among them; instructions
+/// of all copies.
+fn together(
+    model: &CoreModel,
+    timings: &TimingTable,
+    trace: &Trace,
+    cores: usize,
+) -> (Simulated, u64) {
+    let setup = Setup {
+        model,
+        timings,
+        processes: &[Process::of(trace)],
+        mapping: &ThreadMapping::from(vec![vec![vec![0], vec![0]]; cores]),
+        warm_up: 0,
+        length: Some(trace.threads()[0].instructions / cores as u64),
+        slice_ms: 1.0,
+        switch_us: 0.0,
+        pages: PageSize::default(),
+        seed: 1,
+        offsets: &[],
+        first_turn: 0,
+        own_code: false,
+    };
+    let phase = simulate_together(setup, 0, 1, &Unwatched).expect("the trace is sound");
+    let instructions = phase.workers.iter().map(|worker| worker.instructions).sum();
+    (phase.workers[0].simulated.clone(), instructions)
+}
+
+/// Simulates each trace once.
+pub(crate) fn once(model: &CoreModel, timings: &TimingTable, programs: &[Program], mode: Mode) {
+    for program in programs {
+        let (simulated, instructions) = mode.run(model, timings, &program.trace);
+        println!("{}: {instructions} instructions, {} cycles", program.name, simulated.cycles);
+    }
+}
+
 pub(crate) fn show(model: &CoreModel, timings: &TimingTable, programs: &[Program]) {
     println!(
-        "{:<12} {:>8} {:>8} {:>6} {:>14} {:>11} {:>7} {:>7}",
-        "program", "M instr", "M cycles", "IPC", "mispredicts/k", "M instr/s", "least", "most"
+        "{:<12} {:<9} {:>8} {:>8} {:>6} {:>14} {:>11} {:>7} {:>7}",
+        "program", "", "M instr", "M cycles", "IPC", "mispredicts/k", "M instr/s", "least", "most"
     );
     for program in programs {
-        let mut rates = Vec::new();
-        let mut known = None;
-        for _ in 0..ROUNDS {
-            let (time, simulated) = timed(|| run(model, timings, program));
-            rates.push(simulated.instructions as f64 / 1e6 / time.as_secs_f64());
-            let same = known.get_or_insert_with(|| simulated.clone());
-            assert_eq!(*same, simulated, "the same input gives the same output");
+        for (name, mode) in Mode::ALL {
+            show_mode(model, timings, program, (name, mode));
         }
-        rates.sort_by(f64::total_cmp);
-        let simulated = known.expect("there is a round");
-        let instructions = simulated.instructions as f64;
-        println!(
-            "{:<12} {:>8.1} {:>8.2} {:>6.3} {:>14.2} {:>11.2} {:>7.2} {:>7.2}",
-            program.name,
-            instructions / 1e6,
-            simulated.cycles as f64 / 1e6,
-            simulated.ipc(),
-            1000.0 * simulated.mispredicts as f64 / instructions,
-            rates[ROUNDS / 2],
-            rates[0],
-            rates[ROUNDS - 1],
-        );
     }
     println!();
 }
 
-fn run(model: &CoreModel, timings: &TimingTable, program: &Program) -> Simulated {
-    let part = Part::default();
-    simulate(model, timings, &program.trace, part, &Unwatched).expect("the trace is sound")
+fn show_mode(
+    model: &CoreModel,
+    timings: &TimingTable,
+    program: &Program,
+    (name, mode): (&str, Mode),
+) {
+    let mut rates = Vec::new();
+    let mut known = None;
+    for _ in 0..ROUNDS {
+        let (time, found) = timed(|| mode.run(model, timings, &program.trace));
+        rates.push(found.1 as f64 / 1e6 / time.as_secs_f64());
+        let same = known.get_or_insert_with(|| found.clone());
+        assert_eq!(*same, found, "the same input gives the same output");
+    }
+    rates.sort_by(f64::total_cmp);
+    let (simulated, instructions) = known.expect("there is a round");
+    let counted = simulated.instructions as f64;
+    println!(
+        "{:<12} {name:<9} {:>8.1} {:>8.2} {:>6.3} {:>14.2} {:>11.2} {:>7.2} {:>7.2}",
+        program.name,
+        instructions as f64 / 1e6,
+        simulated.cycles as f64 / 1e6,
+        simulated.ipc(),
+        1000.0 * simulated.mispredicts as f64 / counted,
+        rates[ROUNDS / 2],
+        rates[0],
+        rates[ROUNDS - 1],
+    );
 }
 
 /// How long something takes, and what it gives.

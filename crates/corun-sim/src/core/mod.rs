@@ -202,7 +202,7 @@ impl<F: InstructionSource> Core<F> {
         let turn = RoundRobin::beginning(0, count);
         Self {
             number,
-            code: vec![DecodedBlock { instructions: vec![stack_update] }],
+            code: vec![DecodedBlock::new(vec![stack_update])],
             threads: (0..)
                 .zip(sources)
                 .map(|(thread, source)| Thread::new(thread, source, &parameters, model, count - 1))

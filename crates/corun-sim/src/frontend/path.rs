@@ -258,10 +258,10 @@ impl<F: InstructionSource> Core<F> {
             0 => path.current?.step,
             _ => path.following[reached - 1].step,
         };
-        let instructions = &self.code[step.block as usize].instructions;
+        let block = &self.code[step.block as usize];
+        let instructions = &block.instructions;
         let executed = &instructions[..(step.executed as usize).min(instructions.len())];
-        let fall_through =
-            executed.iter().fold(step.address, |at, it| at.wrapping_add(it.length.into()));
+        let fall_through = step.address.wrapping_add(block.bytes_of(executed.len()));
         let is_whole = executed.len() == instructions.len();
         let last = executed.last().filter(|_| is_whole);
         let is_looping = self.parameters.limits.loop_buffer > 0 && {

@@ -100,16 +100,19 @@ impl Front {
     /// What a cycle can bring: one of so many parts of what is fetched, of what the op cache gives, and of what is decoded.
     pub(crate) fn budget(&self, fetched: u32, read: u32, decoded: u32) -> Budget {
         let op_cache = self.op_cache.as_ref();
+        // A division takes long, and most threads have all of it.
+        let part = |of: u32, parts: u32| if parts == 1 { of } else { of.div_ceil(parts) };
+        let bytes = if fetched == 1 { self.fetch.bytes } else { self.fetch.bytes / fetched };
         Budget {
             uops: 0,
-            width: op_cache.map_or(0, |cache| cache.width.div_ceil(read)),
-            lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(read)),
+            width: op_cache.map_or(0, |cache| part(cache.width, read)),
+            lines: op_cache.map_or(0, |cache| part(cache.lines, read)),
             window: None,
             looped: 0,
-            instructions: self.decoder.width.div_ceil(decoded),
+            instructions: part(self.decoder.width, decoded),
             decoded: 0,
-            bytes: (self.fetch.bytes / fetched).max(1),
-            each_fetch: (self.fetch.bytes / fetched).max(1),
+            bytes: bytes.max(1),
+            each_fetch: bytes.max(1),
             is_first: true,
         }
     }

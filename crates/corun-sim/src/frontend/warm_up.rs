@@ -8,7 +8,7 @@ use crate::frontend::branch::Outcome;
 use crate::frontend::{Core, InstructionSource, Place};
 use crate::lsq::operands::lines;
 use crate::memory::{Memory, Reply};
-use crate::uops::{DecodedBlock, Kind};
+use crate::uops::{DecodedBlock, DecodedInstruction, Kind};
 use corun_model::LINE;
 
 /// Cycles by which a line may come later than it is asked for: about what a reorder buffer hides. Time
@@ -146,40 +146,55 @@ impl<F: InstructionSource> Core<F> {
 
     /// Asks memory for what the rest of a step executes and touches.
     fn show(&mut self, index: usize, place: Place, block: &DecodedBlock, memory: &mut Memory) {
-        let (mut address, mut values) = (place.address, place.values);
-        let numbers = place.instruction..place.step.executed;
-        for number in numbers {
-            let Some(lowered) = block.instructions.get(number as usize) else { break };
-            let end = address.wrapping_add(lowered.length.into());
-            let last = end.wrapping_sub(1);
-            let fetcher = &mut self.threads[index].fetcher;
-            if fetcher.line != last / u64::from(LINE) {
-                fetcher.line = last / u64::from(LINE);
+        let mut values = place.values;
+        let mut line = self.threads[index].fetcher.line;
+        let numbers = place.instruction..place.step.executed.min(block.outlines().len() as u32);
+        for number in numbers.clone() {
+            let outline = block.outlines()[number as usize];
+            let last = place.step.address.wrapping_add(outline.end.into()).wrapping_sub(1);
+            if line != last / u64::from(LINE) {
+                line = last / u64::from(LINE);
                 let reply = memory.fetch(self.request(index, 0, last), self.now);
                 self.wait_for(reply);
             }
-            let instruction = u64::from(place.step.block << 6 ^ number);
-            for uop in &lowered.uops {
-                let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match uop.kind {
-                    Kind::Compute | Kind::StoreData(_) => continue,
-                    Kind::Load(of) => (of, Memory::load),
-                    Kind::StoreAddress(of) => (of, Memory::own),
-                    Kind::StreamAddress(of) => (of, Memory::stream),
-                };
-                let thread = &self.threads[index];
-                let at = thread.first_value(lowered, values, of);
-                let (linear, span) = thread.touched(&lowered.memory[usize::from(of)], at);
-                for linear in lines(linear, span) {
-                    let reply = ask(memory, self.request(index, instruction, linear), self.now);
-                    self.wait_for(reply);
-                }
+            if outline.has_memory {
+                let lowered = &block.instructions[number as usize];
+                let instruction = u64::from(place.step.block << 6 ^ number);
+                values = self.show_access(index, lowered, instruction, values, memory);
             }
-            let thread = &mut self.threads[index];
-            values = lowered.memory.iter().fold(values, |at, place| thread.values_after(place, at));
-            address = end;
-            thread.retired += 1;
             self.now = self.pace.step(self.now);
         }
+        let thread = &mut self.threads[index];
+        thread.fetcher.line = line;
+        thread.retired += u64::from(numbers.end.saturating_sub(numbers.start));
+    }
+
+    /// Asks memory for what an instruction touches whose values begin at `values`. Returns where they end.
+    fn show_access(
+        &mut self,
+        index: usize,
+        lowered: &DecodedInstruction,
+        instruction: u64,
+        values: u32,
+        memory: &mut Memory,
+    ) -> u32 {
+        for uop in &lowered.uops {
+            let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match uop.kind {
+                Kind::Compute | Kind::StoreData(_) => continue,
+                Kind::Load(of) => (of, Memory::load),
+                Kind::StoreAddress(of) => (of, Memory::own),
+                Kind::StreamAddress(of) => (of, Memory::stream),
+            };
+            let thread = &self.threads[index];
+            let at = thread.first_value(lowered, values, of);
+            let (linear, span) = thread.touched(&lowered.memory[usize::from(of)], at);
+            for linear in lines(linear, span) {
+                let reply = ask(memory, self.request(index, instruction, linear), self.now);
+                self.wait_for(reply);
+            }
+        }
+        let thread = &self.threads[index];
+        lowered.memory.iter().fold(values, |at, place| thread.values_after(place, at))
     }
 
     fn wait_for(&mut self, reply: Reply) {

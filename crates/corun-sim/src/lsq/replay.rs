@@ -13,7 +13,11 @@ impl<F: InstructionSource> Core<F> {
     pub(crate) fn must_wait(&mut self, handle: Handle, memory: &mut Memory) -> bool {
         // What a store hands over never misses.
         let is_forwarded = self.in_flight(handle).is_forwarded;
-        if is_forwarded || memory.may_ask(self.wanted(handle), self.now).is_ok() {
+        let requester = self.threads[handle.thread()].requester;
+        if is_forwarded
+            || memory.has_buffer(self.number, requester, self.now)
+            || memory.may_ask(self.wanted(handle), self.now).is_ok()
+        {
             return false;
         }
         let thread = &mut self.threads[handle.thread()];

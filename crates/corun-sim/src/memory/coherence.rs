@@ -46,6 +46,10 @@ impl Directory {
         self.contended.contains(&line)
     }
 
+    pub(super) fn has_contended(&self) -> bool {
+        !self.contended.is_empty()
+    }
+
     /// The lines that others took from a core.
     pub(super) fn taken(&mut self, core: usize) -> &mut Vec<(Line, u64)> {
         &mut self.taken[core]

@@ -188,6 +188,12 @@ impl Memory {
         }
     }
 
+    /// Whether a buffer for a miss of the first level is free.
+    #[inline]
+    pub(crate) fn has_buffer(&mut self, core: usize, requester: Requester, now: u64) -> bool {
+        !self.cores[core].fills.of(requester).are_full(now)
+    }
+
     /// Whether a load can be asked for: the first level has its line, or there is a buffer for it. If not, when there is
     /// going to be one.
     #[inline]
@@ -232,6 +238,12 @@ impl Memory {
         self.directory.as_ref().is_some_and(|directory| {
             directory.is_contended(request.pages.physical(request.linear) >> LINE_SHIFT)
         })
+    }
+
+    /// Whether this holds for any line.
+    #[inline]
+    pub(crate) fn is_any_contended(&self) -> bool {
+        self.directory.as_ref().is_some_and(Directory::has_contended)
     }
 
     /// Instructions: when their line can be decoded.

@@ -157,7 +157,7 @@ impl<'m> Lowering<'m> {
             instructions.push(lowered);
             before = Some(decoded);
         }
-        DecodedBlock { instructions }
+        DecodedBlock::new(instructions)
     }
 
     fn instruction(&mut self, decoded: &Instruction, own: &[MemoryOperand]) -> DecodedInstruction {
@@ -293,8 +293,8 @@ impl<'m> Lowering<'m> {
 
     /// Counts the first instructions of the block as executed.
     pub(crate) fn count(&mut self, block: &DecodedBlock, executed: usize) {
-        for instruction in block.instructions.iter().take(executed) {
-            self.executed[instruction.provenance as usize] += 1;
+        for (sum, count) in self.executed.iter_mut().zip(block.provenances_of(executed)) {
+            *sum += u64::from(count);
         }
     }
 

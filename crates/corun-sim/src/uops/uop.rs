@@ -12,16 +12,60 @@ use corun_model::timing::Provenance;
 /// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
 pub(crate) type PortSet = u32;
 
+/// What must be known of every instruction of a block, close together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outline {
+    /// Where it ends, in bytes from the beginning of the block.
+    pub(crate) end: u32,
+    /// Whether it has places in memory.
+    pub(crate) has_memory: bool,
+}
+
 /// A block's instructions.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct DecodedBlock {
     pub(crate) instructions: Vec<DecodedInstruction>,
+    outlines: Vec<Outline>,
+    /// How many instructions there are of each provenance.
+    provenances: [u32; Provenance::ALL.len()],
 }
 
 impl DecodedBlock {
+    pub(crate) fn new(instructions: Vec<DecodedInstruction>) -> Self {
+        let outlines = instructions.iter().scan(0, |end, instruction| {
+            *end += u32::from(instruction.length);
+            Some(Outline { end: *end, has_memory: !instruction.memory.is_empty() })
+        });
+        let outlines = outlines.collect();
+        let mut provenances = [0; Provenance::ALL.len()];
+        for instruction in &instructions {
+            provenances[instruction.provenance as usize] += 1;
+        }
+        Self { instructions, outlines, provenances }
+    }
+
     /// Bytes of all its instructions.
     pub(crate) fn bytes(&self) -> u64 {
-        self.instructions.iter().map(|instruction| u64::from(instruction.length)).sum()
+        self.bytes_of(self.outlines.len())
+    }
+
+    /// Bytes of so many of its instructions, the first ones.
+    pub(crate) fn bytes_of(&self, instructions: usize) -> u64 {
+        instructions.checked_sub(1).map_or(0, |last| self.outlines[last].end.into())
+    }
+
+    /// What is asked most of each instruction.
+    pub(crate) fn outlines(&self) -> &[Outline] {
+        &self.outlines
+    }
+
+    /// How many there are of each provenance of so many of its instructions, the first ones.
+    pub(crate) fn provenances_of(&self, instructions: usize) -> [u32; Provenance::ALL.len()] {
+        let mut provenances = self.provenances;
+        for instruction in self.instructions.iter().skip(instructions) {
+            provenances[instruction.provenance as usize] -= 1;
+        }
+        provenances
     }
 }
 
@@ -181,4 +225,37 @@ pub(crate) enum Source {
     Register(RegisterId, u8),
     /// The instruction's own micro-op of this index.
     Own(u8),
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::uops::Lowering;
+    use corun_model::timing::{Provenance, TimingTable};
+
+    #[test]
+    fn what_is_counted_of_a_block_is_that_of_its_first_instructions() {
+        let model = corun_model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        // add rax, [rdi]; nop; imul rcx, rdx; fsin; mov [rdi], rax
+        let code = [
+            &[0x48, 0x03, 0x07][..],
+            &[0x90],
+            &[0x48, 0x0f, 0xaf, 0xca],
+            &[0xd9, 0xfe],
+            &[0x48, 0x89, 0x07],
+        ];
+        let block = corun_trace::decode(0x1000, &code.concat()).unwrap();
+        let block = Lowering::new(&model, &timings).lower(&block);
+        assert_eq!(block.instructions.len(), code.len());
+        for count in 0..=code.len() {
+            let first = &block.instructions[..count];
+            assert_eq!(block.bytes_of(count), code[..count].concat().len() as u64);
+            let of =
+                |provenance| first.iter().filter(|one| one.provenance == provenance).count() as u32;
+            assert_eq!(block.provenances_of(count), Provenance::ALL.map(of));
+        }
+        assert_eq!(block.bytes(), code.concat().len() as u64);
+        let has_memory: Vec<bool> = block.outlines().iter().map(|it| it.has_memory).collect();
+        assert_eq!(has_memory, [true, false, false, false, true]);
+    }
 }

@@ -21,9 +21,7 @@ use rustix::fs::MemfdFlags;
 use crate::filter::{self, PROGRAM};
 use crate::harness::{self, CALL};
 use crate::inspection::Uses;
-use crate::layout::{
-    CODE, DATA, HARNESS, MAX_CODE, PAGE, PATTERN, STACK_POINTER, VIEW, check_size,
-};
+use crate::layout::{CODE, DATA, HARNESS, MAX_CODE, PAGE, PATTERN, STACK_POINTER, check_size};
 use crate::{BlockError, Fault};
 
 /// The most pages that a block may touch.
@@ -89,6 +87,11 @@ impl Confined {
                     not_send: PhantomData,
                 };
                 confined.confine()?;
+                // The harness sets memory through the page that registers point to: a core that finds lines by their linear
+                // addresses finds them by those of the block then.
+                if !confined.map(PATTERN)? {
+                    return Err(lost("mapping the block's page"));
+                }
                 Ok(confined)
             }
         }
@@ -416,7 +419,6 @@ fn become_child(parent: c_int, file: &OwnedFd, code: usize, cpu: Option<&Affinit
             && libc::syscall(libc::SYS_close_range, 0, FILE - 1, 0) == 0
             && map(HARNESS, PAGE, execute, libc::MAP_PRIVATE, 0)
             && map(DATA, PAGE, write, libc::MAP_PRIVATE, PAGE)
-            && map(VIEW, PAGE, write, libc::MAP_SHARED, PAGE_OF_BLOCK * PAGE)
             && map(CODE, code.max(1) as u64, execute, libc::MAP_PRIVATE, FIRST_OF_CODE * PAGE)
             && libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::sigemptyset(&raw mut nothing) == 0

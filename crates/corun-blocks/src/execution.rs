@@ -24,6 +24,19 @@ impl Execution {
         self.ends.push(self.values.len());
     }
 
+    /// Nothing of the iteration that came to a fault is kept.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn end_before_fault(&mut self) {
+        self.values.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
+    /// How many copies of it are timed, and as many again, and where their instructions come from: as
+    /// [`copies_of`], but no more than come to no fault.
+    pub fn copies(&self) -> (usize, FrontEnd) {
+        let (copies, front_end) = copies_of(&self.block);
+        (copies.min(self.ends.len() / 2).max(1), front_end)
+    }
+
     /// The values of the operands of each iteration, as [`Event::Block`](corun_trace::Event::Block)
     /// holds them. Addresses are virtual; the physical one is the remainder by [`PAGE`](crate::PAGE).
     pub fn iterations(&self) -> impl ExactSizeIterator<Item = &[u64]> {
@@ -46,6 +59,9 @@ const HELD_DENSITY: usize = 60;
 /// The fewest copies from which a difference can be measured.
 const FEWEST_COPIES: usize = 4;
 
+/// The fewest iterations of a block that comes to a fault later.
+pub(crate) const FEWEST_ITERATIONS: usize = 2 * (FEWEST_COPIES + 1);
+
 /// Where the instructions of the copies of a block come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontEnd {
@@ -58,7 +74,7 @@ pub enum FrontEnd {
 /// How many copies of a block are timed, and where their instructions come from. There are no more than
 /// an op cache holds, so that a block takes what it takes in a loop. Copies that follow each other may be denser than
 /// an op cache holds, where a loop of the block is not.
-pub fn copies_of(block: &Block) -> (usize, FrontEnd) {
+pub(crate) fn copies_of(block: &Block) -> (usize, FrontEnd) {
     copies_held(block, if is_intel() { HELD_DENSITY_INTEL } else { HELD_DENSITY })
 }
 

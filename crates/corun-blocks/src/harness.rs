@@ -6,7 +6,7 @@
 use std::arch::global_asm;
 
 use crate::inspection::Uses;
-use crate::layout::{CODE, DATA, HARNESS, PAGE, PATTERN, STACK_POINTER, VIEW};
+use crate::layout::{CODE, DATA, HARNESS, PAGE, PATTERN, STACK_POINTER};
 
 global_asm!(
     ".pushsection .text.corun_blocks_harness, \"ax\", @progbits",
@@ -67,8 +67,8 @@ global_asm!(
     // Memory, then control and vector registers.
     "20:",
     "cld",
-    "movabs rdi, {view}",
     "mov eax, {pattern}",
+    "mov edi, eax",
     "mov ecx, 512",
     "rep stosq",
     "fninit",
@@ -108,7 +108,6 @@ global_asm!(
     page = const PAGE,
     pattern = const PATTERN,
     stack_pointer = const STACK_POINTER,
-    view = const VIEW,
     stack = const STACK,
     begin = const BEGIN,
     target = const TARGET,

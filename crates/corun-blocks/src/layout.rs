@@ -28,10 +28,6 @@ pub(crate) const HARNESS: u64 = 0x3e00_0000_0000;
 /// What it reads and writes, the page after it.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const DATA: u64 = HARNESS + PAGE;
-/// The block's physical page, as the harness sees it.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub(crate) const VIEW: u64 = DATA + PAGE;
-
 /// The most bytes of unrolled code.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const MAX_CODE: usize = 1 << 20;

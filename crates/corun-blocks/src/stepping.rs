@@ -7,6 +7,7 @@ use corun_trace::{Step, decode};
 use libc::user_regs_struct;
 
 use crate::confined::{Confined, Stop};
+use crate::execution::FEWEST_ITERATIONS;
 use crate::inspection::inspect;
 use crate::layout::{CODE, check_size};
 use crate::{BlockError, Execution};
@@ -14,10 +15,11 @@ use crate::{BlockError, Execution};
 /// The most steps of all iterations together.
 const MAX_STEPS: u64 = 1 << 17;
 
-/// Executes a block unrolled so many times, in a confined child.
+/// Executes a block unrolled so many times, in a confined child. Of a block that comes to a fault after some iterations
+/// (its addresses may depend on what it stored), those before it are kept if they are [`FEWEST_ITERATIONS`] or more.
 ///
 /// # Errors
-/// If the block is not code, does not stay in its straight line, faults, takes too long, or if no child
+/// If the block is not code, does not stay in its straight line, faults before, takes too long, or if no child
 /// can be confined here.
 pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, BlockError> {
     let block = decode(CODE, code)?;
@@ -32,7 +34,13 @@ pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, BlockError> 
     child.set_registers(&start)?;
     let mut stepping = Stepping { child, registers: start, code: code.len(), steps: 0 };
     for instruction in Step::decode(CODE, &unrolled)? {
-        stepping.over(&instruction, &mut execution.values)?;
+        match stepping.over(&instruction, &mut execution.values) {
+            Err(BlockError::Faults { iteration, .. }) if iteration >= FEWEST_ITERATIONS => {
+                execution.end_before_fault();
+                break;
+            }
+            other => other?,
+        }
         if (instruction.end() - CODE).is_multiple_of(code.len() as u64) {
             execution.end_iteration();
         }
@@ -165,6 +173,19 @@ mod tests {
         // pushfq; pop rax; and eax, 0x100; mov rcx, [rbx+rax]
         let code = [0x9c, 0x58, 0x25, 0, 1, 0, 0, 0x48, 0x8b, 0x0c, 0x03];
         assert_eq!(values(&code, 1), [[STACK_POINTER - 8, STACK_POINTER - 8, PATTERN]]);
+    }
+
+    #[test]
+    fn iterations_before_a_late_fault_are_kept() {
+        // add rcx, rcx; mov rax, [rcx]: the address is none from the 22nd iteration on.
+        let doubled = [0x48, 0x01, 0xc9, 0x48, 0x8b, 0x01];
+        let execution = execute(&doubled, 30).unwrap();
+        assert_eq!(execution.iterations().len(), 21);
+        assert_eq!(execution.iterations().last(), Some(&[PATTERN << 21][..]));
+        assert_eq!(execution.copies().0, 10);
+        // shl rcx, 8; mov rax, [rcx]
+        let early = [0x48, 0xc1, 0xe1, 0x08, 0x48, 0x8b, 0x01];
+        assert!(matches!(execute(&early, 30), Err(BlockError::Faults { iteration: 2, .. })));
     }
 
     #[test]

@@ -176,6 +176,9 @@ pub struct Elimination {
     /// Mnemonics that need nothing but the carry if both sources are one register (they need a port).
     #[serde(default)]
     pub carry_idioms: Vec<String>,
+    /// Mnemonics that do not wait for the part of their target that they keep (`cvtsi2sd`).
+    #[serde(default)]
+    pub unmerged: Vec<String>,
     /// Whether pushes, pops, calls and returns move the stack pointer without a micro-op.
     pub stack_engine: bool,
     /// Where it is from.

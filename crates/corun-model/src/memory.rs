@@ -108,7 +108,7 @@ pub struct Stores {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryRenaming {
-    /// Those with the same registers, unchanged since, and the same displacement.
+    /// Those with the same registers, unchanged since, and the same displacement, and those by the stack pointer.
     Any,
     /// Those by the stack pointer, which may have been moved.
     Stack,
@@ -146,14 +146,17 @@ pub struct Forwarding {
     pub source: String,
 }
 
-/// Lines that are found by a part of their linear address: a load of one through another address of the
-/// same memory misses it at first.
+/// Lines that are found by a part of their linear address: an access to one through another address of the
+/// same memory misses it at first, and finds it by that address later. One after the other is looked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Microtags {
-    /// More cycles for such a load.
+    /// Cycles until the line is found.
     pub latency: u32,
-    /// Accesses more for each load of the line until it is found again.
+    /// Cycles between two lines that are looked for.
+    #[serde(default)]
+    pub interval: u32,
+    /// Accesses more for each load of the line until it is found.
     pub conflict_accesses: u32,
     /// Accesses more to find the line.
     pub retag_accesses: u32,
@@ -203,6 +206,10 @@ pub struct Tlb {
     pub huge: Option<u32>,
     /// Cycles that a miss costs, if the next level has it.
     pub miss: u32,
+    /// Whether loads and stores of a page have taken their port for nothing until its translation is there, and are issued
+    /// again.
+    #[serde(default)]
+    pub repeats: bool,
     /// How siblings share it.
     pub sharing: Sharing,
 }

@@ -48,6 +48,14 @@ impl<F: InstructionSource> Machine<F> {
         self.cores[core].retired_within(thread)
     }
 
+    /// Forgets the first level's translations of data, but for those of the pages at these addresses of the first thread.
+    pub(crate) fn forget_translations(&mut self, but: &[u64]) {
+        for core in &self.cores {
+            let requests = but.iter().map(|&linear| core.request(0, 0, linear));
+            self.memory.forget_translations(core.number, requests);
+        }
+    }
+
     /// Gives this thread of each core the first turn wherever they alternate.
     pub(crate) fn begin_with(&mut self, thread: usize) {
         self.cores.iter_mut().for_each(|core| core.begin_with(thread));

@@ -7,6 +7,8 @@ mod first_level;
 mod front_end;
 #[allow(dead_code)]
 mod made;
+#[path = "pipeline/skylake.rs"]
+mod skylake;
 #[path = "pipeline/zen4.rs"]
 mod zen4;
 #[path = "pipeline/zen5.rs"]
@@ -15,8 +17,18 @@ mod zen5;
 use blocks::{cycles, cycles_on, model};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::{Part, Unwatched, simulate};
+use corun_sim::uops::Lowering;
+use corun_sim::{Copies, Part, Unwatched, simulate, steady_state};
 use proptest::prelude::*;
+
+/// Cycles of a copy in steady state, with a place for each memory operand of each copy; all pages are one.
+fn cycles_at(model: &CoreModel, code: &[u8], places: impl Fn(u64) -> Vec<u64>) -> f64 {
+    let timings = TimingTable::of(model).unwrap();
+    let block = corun_trace::decode(0x10_0000, code).unwrap();
+    let values: Vec<Vec<u64>> = (0..202).map(places).collect();
+    let copies = Copies { block: &block, values: &values };
+    steady_state(model, &mut Lowering::new(model, &timings), copies, 100).unwrap().0
+}
 
 /// Independent `lea`s of one address register: nothing but ports and renaming limits them.
 fn independent(count: usize) -> Vec<u8> {

@@ -128,6 +128,7 @@ fn elimination(elimination: &Elimination, faults: &mut Faults) {
     mnemonics("back.elimination.zero_idioms", &elimination.zero_idioms, faults);
     mnemonics("back.elimination.ones_idioms", &elimination.ones_idioms, faults);
     mnemonics("back.elimination.carry_idioms", &elimination.carry_idioms, faults);
+    mnemonics("back.elimination.unmerged", &elimination.unmerged, faults);
     let without_port = "back.elimination.without_port";
     subset(without_port, &elimination.without_port, &elimination.zero_idioms, faults);
     if let Some(moves) = elimination.moves_a_cycle {

@@ -24,6 +24,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     forwarding(&memory.forwarding, faults);
     if let Some(tags) = &memory.microtags {
         faults.cycles("memory.microtags.latency", tags.latency);
+        faults.cycles("memory.microtags.interval", tags.interval);
         faults.within("memory.microtags.conflict_accesses", tags.conflict_accesses, 0, 16);
         faults.within("memory.microtags.retag_accesses", tags.retag_accesses, 0, 16);
     }

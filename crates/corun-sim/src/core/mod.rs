@@ -28,6 +28,8 @@ use crate::frontend::branch::Predictor;
 use crate::frontend::{Front, Pace};
 use crate::lsq::agu::AguBandwidth;
 use crate::lsq::microtags::Microtags;
+use crate::lsq::repeats::Repeats;
+use crate::lsq::translation::LateTranslations;
 use crate::memory::{Memory, Pages, Request};
 use crate::rename::allocation::Allocator;
 use crate::uops::{DecodedBlock, DecodedInstruction};
@@ -177,6 +179,8 @@ pub(crate) struct Core<F> {
     /// Of all threads together, or of each.
     pub(crate) agus: Vec<AguBandwidth>,
     pub(crate) tags: Microtags,
+    pub(crate) translations: LateTranslations,
+    pub(crate) repeats: Repeats,
     pub(crate) predictor: Predictor,
 }
 
@@ -229,6 +233,8 @@ impl<F: InstructionSource> Core<F> {
             allocator: Allocator::new(),
             agus: vec![AguBandwidth::of(model); count],
             tags: Microtags::of(model),
+            translations: LateTranslations::of(model),
+            repeats: Repeats::default(),
             predictor,
             front: Front::of(model, count),
             parameters,

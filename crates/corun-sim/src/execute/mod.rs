@@ -55,11 +55,13 @@ impl Parameters {
 impl<F: InstructionSource> Core<F> {
     pub(crate) fn execute(&mut self, memory: &mut Memory) {
         self.gather_due();
+        let (load_rate, store_rate) =
+            (self.parameters.load_store.load_rate, self.parameters.load_store.store_rate);
+        let (repeated_loads, repeated_stores) = self.repeats.take(load_rate, store_rate);
         let mut rates = Rates {
-            loads: self.parameters.load_store.load_rate
-                - self.tags.repeat(self.parameters.load_store.load_rate),
+            loads: load_rate - repeated_loads,
             vector_loads: self.parameters.load_store.vector_load_rate,
-            stores: self.parameters.load_store.store_rate,
+            stores: store_rate - repeated_stores,
             vector_stores: self.parameters.load_store.vector_store_rate,
         };
         let whole = rates;
@@ -71,7 +73,8 @@ impl<F: InstructionSource> Core<F> {
             let mut ready = self.ports[set].ready;
             // Where memory does not take as many loads as have their addresses, the oldest are first.
             let loads = ready & self.parameters.port_map.loads;
-            let contended = if loads.count_ones() > whole.vector_loads { loads } else { 0 };
+            let taken = whole.vector_loads.min(whole.loads);
+            let contended = if loads.count_ones() > taken { loads } else { 0 };
             while ready != 0 {
                 let ports = &self.ports[set];
                 let port = ports.first(ready, contended);
@@ -158,7 +161,7 @@ impl<F: InstructionSource> Core<F> {
             Kind::Load(_) => self.load_now(handle, latency + self.alias_beside(handle), memory),
             Kind::StoreAddress(_) => {
                 self.touch(handle, memory, Memory::own);
-                now + latency
+                self.find_line(handle, now + latency)
             }
             Kind::StreamAddress(_) => {
                 self.touch(handle, memory, Memory::locate);
@@ -192,15 +195,26 @@ impl<F: InstructionSource> Core<F> {
 
     /// When a load that starts now is done.
     pub(crate) fn load_now(&mut self, handle: Handle, latency: u64, memory: &mut Memory) -> u64 {
-        let (now, thread) = (self.now, handle.thread());
-        let &InFlightUop { address, is_forwarded, .. } = self.in_flight(handle);
+        let &InFlightUop { is_forwarded, is_firm, .. } = self.in_flight(handle);
         // What a store hands over never misses.
-        let ready = if is_forwarded { now } else { self.touch(handle, memory, Memory::load) };
-        let pages = self.threads[thread].pages;
-        if pages.are_one() && self.tags.is_of_use() {
-            return self.tags.load(address, pages.physical(address), now, ready + latency);
+        let ready = if is_forwarded { self.now } else { self.touch(handle, memory, Memory::load) };
+        let done = ready + latency;
+        if is_forwarded || is_firm { done } else { self.find_line(handle, done) }
+    }
+
+    /// When an access that would be `done` is, where the first level finds lines by their linear addresses.
+    fn find_line(&mut self, handle: Handle, done: u64) -> u64 {
+        let &InFlightUop { address, kind, .. } = self.in_flight(handle);
+        let pages = self.threads[handle.thread()].pages;
+        if !(pages.are_one() && self.tags.is_of_use()) {
+            return done;
         }
-        ready + latency
+        let (later, repeated) = self.tags.access(address, pages.physical(address), self.now);
+        // A store has its address all the same, and goes to the cache when it is retired.
+        if matches!(kind, Kind::Load(_)) {
+            self.repeats.add(true, repeated);
+        }
+        done + later
     }
 
     /// Asks memory for every line that a micro-op touches. Returns when the last one is there.
@@ -210,12 +224,17 @@ impl<F: InstructionSource> Core<F> {
         memory: &mut Memory,
         ask: fn(&mut Memory, Request, u64) -> Reply,
     ) -> u64 {
-        let &InFlightUop { address, span, instruction, .. } = self.in_flight(handle);
-        let now = self.now;
+        let &InFlightUop { address, span, instruction, kind, .. } = self.in_flight(handle);
+        let (now, is_load) = (self.now, matches!(kind, Kind::Load(_)));
         let mut ready = now;
         for at in lines(address, span.into()) {
             let request = self.request(handle.thread(), instruction.into(), at);
-            let reply = ask(memory, request, now);
+            let mut reply = ask(memory, request, now);
+            let (translated, repeated) = self.translations.access(at, now, reply.translation);
+            if repeated > 0 {
+                reply.ready = reply.ready.max(translated);
+                self.repeats.add(is_load, repeated);
+            }
             let in_flight = self.threads[handle.thread()].in_flight_uops.get_mut(handle);
             in_flight.origin = in_flight.origin.max(reply.origin);
             if reply.ready > ready {

@@ -8,5 +8,7 @@ pub(crate) mod machine_clear;
 pub(crate) mod microtags;
 pub(crate) mod operands;
 pub(crate) mod predictive_forwarding;
+pub(crate) mod repeats;
 pub(crate) mod replay;
 pub(crate) mod store_queue;
+pub(crate) mod translation;

@@ -246,6 +246,15 @@ impl Memory {
         self.directory.as_ref().is_some_and(Directory::has_contended)
     }
 
+    /// Forgets the translations of data in a core's first level, but for those that are requested.
+    pub(crate) fn forget_translations(&mut self, core: usize, but: impl Iterator<Item = Request>) {
+        let translations = &mut self.cores[core].translations;
+        translations.forget_data();
+        for Request { requester, pages, linear, .. } in but {
+            translations.find(requester, pages.page(linear, false));
+        }
+    }
+
     /// Instructions: when their line can be decoded.
     pub(crate) fn fetch(&mut self, request: Request, now: u64) -> Reply {
         let translation = self.translate(&request, true, now);

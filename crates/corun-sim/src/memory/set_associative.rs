@@ -57,6 +57,12 @@ impl Ways {
         Self { chance: Some(Chance::default()), ..self }
     }
 
+    /// Empties it.
+    pub(super) fn forget(&mut self) {
+        self.numbers.fill(NONE);
+        self.last = NONE;
+    }
+
     /// Whether a number is there; it is from now on.
     #[inline]
     pub(super) fn touch(&mut self, number: u64) -> bool {

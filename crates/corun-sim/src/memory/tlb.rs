@@ -80,6 +80,11 @@ impl Translations {
         }
     }
 
+    /// Empties the first level's table of data.
+    pub(super) fn forget_data(&mut self) {
+        self.data.each().for_each(Ways::forget);
+    }
+
     /// Looks a page up; it is known from now on.
     #[inline]
     pub(super) fn find(&mut self, requester: Requester, page: Page) -> Found {

@@ -9,7 +9,7 @@ use corun_trace::Direction;
 use corun_trace::Form;
 
 use crate::core::cycle_stack::{Component, Shared};
-use crate::core::in_flight::{Handle, NEVER};
+use crate::core::in_flight::{Handle, InFlightUop, NEVER};
 use crate::core::limit::Limit;
 use crate::core::parameters::Parameters;
 use crate::core::thread::{Queued, Renamed, SiblingEntries, Thread};
@@ -555,14 +555,15 @@ impl<F: InstructionSource> Thread<F> {
         });
     }
 
-    /// Whether a load gives an address as it comes, and whether its own address came so: that is faster.
+    /// Whether a load gives an address as it comes, and whether its own address came so, from the cache: that is faster.
     fn note_pointer(&mut self, parameters: &Parameters, place: &Place, uop: &Uop, sequence: u64) {
         if parameters.load_store.pointer_chasing_gain == 0 || uop.is_vector {
             return;
         }
         let base = place.registers[0].filter(|_| place.is_near);
         let producer = base.map_or(0, |base| self.registers[base.index()]);
-        let is_chased = producer >= self.head && self.in_flight_uops.at(producer).is_pointer;
+        let is_fast = |from: &InFlightUop| from.is_pointer && !from.is_forwarded;
+        let is_chased = producer >= self.head && is_fast(self.in_flight_uops.at(producer));
         let in_flight = self.in_flight_uops.at_mut(sequence);
         in_flight.is_pointer = place.size >= 4 && !uop.results.is_empty();
         if is_chased {
@@ -645,7 +646,7 @@ impl<F: InstructionSource> Thread<F> {
                     store.is_on_stack && place.is_on_stack && store.linear == linear;
                 let is_renamed = match parameters.load_store.renamed {
                     None => false,
-                    Some(MemoryRenaming::Any) => is_same_place,
+                    Some(MemoryRenaming::Any) => is_same_place || is_same_on_stack,
                     Some(MemoryRenaming::Stack) => is_same_on_stack,
                 };
                 let data = store.data;

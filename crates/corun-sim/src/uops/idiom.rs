@@ -16,6 +16,8 @@ pub(super) enum Idiom {
     Ones,
     /// Reads nothing but the carry.
     Carry,
+    /// Does not wait for the part of its target that it keeps.
+    Unmerged(RegisterId),
     /// Copies a register, target and source.
     Move(RegisterId, RegisterId),
 }
@@ -33,6 +35,9 @@ pub(super) fn idiom(decoded: &Instruction, known: &Elimination) -> Option<Idiom>
             .filter(|_| is_eliminated && is_distinct)
             .map(|(to, from)| Idiom::Move(to, from));
     }
+    if let Some(kept) = kept(decoded, known) {
+        return Some(Idiom::Unmerged(kept));
+    }
     let sources = same_sources(decoded)?;
     // A part of a register keeps the rest of it.
     if sources.is_gpr8() || sources.is_gpr16() {
@@ -45,6 +50,22 @@ pub(super) fn idiom(decoded: &Instruction, known: &Elimination) -> Option<Idiom>
     }
     let carry = is_in(&known.carry_idioms).then_some(Idiom::Carry);
     carry.or(is_in(&known.ones_idioms).then_some(Idiom::Ones))
+}
+
+/// The vector register of which the instruction keeps a part, if the core does not wait for that. It is the first operand,
+/// or with VEX the second, and none of those that the result is made of.
+fn kept(decoded: &Instruction, known: &Elimination) -> Option<RegisterId> {
+    let last = decoded.op_count().checked_sub(1)?;
+    if last == 0 || known.unmerged.is_empty() {
+        return None;
+    }
+    let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
+    let register = |at| {
+        let is_register = decoded.op_kind(at) == OpKind::Register;
+        RegisterId::of(if is_register { decoded.op_register(at) } else { Register::None })
+    };
+    let kept = register(last - 1)?;
+    (known.unmerged.contains(&name) && register(last) != Some(kept)).then_some(kept)
 }
 
 fn is_nop(decoded: &Instruction) -> bool {

@@ -220,6 +220,7 @@ impl<'m> Lowering<'m> {
                 return lowered;
             }
             Some(Idiom::Zero { without_port: false } | Idiom::Ones) => used.sources.clear(),
+            Some(Idiom::Unmerged(kept)) => used.sources.retain(|source| *source != kept),
             Some(Idiom::Carry) => used.sources.retain(|source| source.file() == File::Flags),
             None => {}
         }

@@ -4,9 +4,9 @@ use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::{Part, Unwatched, simulate};
 
-use super::blocks::model;
+use super::blocks::{cycles_on, model};
 use super::made::Loop;
-use super::{assert_near, cycles_of_a_round};
+use super::{assert_near, cycles_at, cycles_of_a_round};
 
 /// Where all accesses are but where a test says otherwise.
 const PLACE: u64 = 0x10_0000;
@@ -145,4 +145,54 @@ fn a_stream_from_memory_is_nearly_as_fast_as_memory() {
     let bytes_a_ns = (rounds / 2 * 4 * 64) as f64 / (found.cycles as f64 / core.gigahertz);
     let most = core.hierarchy.main.gigabytes_a_second;
     assert!(bytes_a_ns > 0.8 * most && bytes_a_ns < 1.02 * most, "{bytes_a_ns} of {most} GB/s");
+}
+
+#[test]
+fn a_line_is_looked_for_when_another_address_reaches_it() {
+    let walk = |code: &[u8], step: u64, offsets: &[u64], core: &CoreModel| {
+        cycles_at(core, code, |copy| offsets.iter().map(|at| PLACE + step * copy + at).collect())
+    };
+    // add rbx, 64; mov rax, [rbx]; mov rcx, [rbx+8]: the displacement of the first does not matter here.
+    let one = [0x48, 0x83, 0xc3, 0x40, 0x48, 0x8b, 0x03];
+    let two = [&one[..], &[0x48, 0x8b, 0x4b, 0x08]].concat();
+    assert_near(walk(&one, 64, &[0], &zen4()), 2.0);
+    assert_near(walk(&two, 64, &[0, 8], &zen4()), 2.0);
+    assert_near(walk(&one, 4096, &[0], &zen4()), 13.0);
+    // Two loads of each place that wait for the line are repeated: four at three a cycle.
+    assert_near(walk(&two, 8, &[0, 8], &zen4()), 1.35);
+    let mut without = zen4();
+    without.memory.microtags = None;
+    assert_near(walk(&one, 64, &[0], &without), 1.0);
+}
+
+#[test]
+fn what_was_pushed_is_popped_from_its_register() {
+    // push rax; pop rax; add rax, 1
+    let code = [0x50, 0x58, 0x48, 0x83, 0xc0, 0x01];
+    assert_near(cycles_on(&zen4(), &code), 1.0);
+    let mut without = zen4();
+    without.memory.forwarding.renamed = None;
+    assert!(cycles_on(&without, &code) > 7.0);
+}
+
+#[test]
+fn a_load_into_a_part_of_a_register_is_merged() {
+    // mov ax, [rbx]
+    assert_near(cycles_on(&zen4(), &[0x66, 0x8b, 0x03]), 1.0);
+}
+
+#[test]
+fn a_conversion_merges_late() {
+    // cvtsi2sd xmm1, eax
+    assert_near(cycles_on(&zen4(), &[0xf2, 0x0f, 0x2a, 0xc8]), 3.0);
+}
+
+#[test]
+fn sbb_of_one_register_needs_the_carry_alone() {
+    // cmp eax, 1; sbb ecx, ecx
+    let code = [0x83, 0xf8, 0x01, 0x19, 0xc9];
+    assert_near(cycles_on(&zen4(), &code), 0.5);
+    let mut without = zen4();
+    without.back.elimination.carry_idioms.clear();
+    assert_near(cycles_on(&without, &code), 1.0);
 }

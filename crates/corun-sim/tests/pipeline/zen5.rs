@@ -61,3 +61,13 @@ fn two_stores_a_cycle_reach_the_lines_that_were_stored_to_last() {
     without.memory.stores.commit_lines = 0;
     assert_near(cycles(&without, 12), 12.0);
 }
+
+#[test]
+fn a_conversion_does_not_wait_for_what_it_keeps() {
+    // cvtsi2sd xmm1, eax
+    let code = [0xf2, 0x0f, 0x2a, 0xc8];
+    assert_near(zen5(&code), 1.0);
+    assert_near(without(&code, |core| core.back.elimination.unmerged.clear()), 3.0);
+    // cvtss2sd xmm1, xmm1 waits for what it converts.
+    assert_near(zen5(&[0xf3, 0x0f, 0x5a, 0xc9]), 3.0);
+}

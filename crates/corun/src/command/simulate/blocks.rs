@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_blocks::{COPIES, Listed, agreement, copies_of, execute};
+use corun_blocks::{COPIES, Listed, agreement, execute};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::{
@@ -97,7 +97,7 @@ fn predict(
     };
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
     // As many as are timed.
-    let (count, _) = copies_of(&executed.block);
+    let (count, _) = executed.copies();
     let copies = Copies { block: &executed.block, values: &values };
     match steady_state(model, lowering, copies, count as u32) {
         Ok((cycles, _)) => Ok(Ok(cycles)),

@@ -88,7 +88,7 @@ fn a_program_that_fails_is_a_task_that_failed_for_a_reason() {
     assert_eq!((status.tasks.failed, status.tasks.total()), (1, 1));
     let reason = status.open[0].reason.clone().unwrap();
     assert!(
-        reason.starts_with("corun ended with status 1: ") && reason.contains("broken"),
+        reason.starts_with("corun ended with status 1: ") && reason.contains("exit status 3"),
         "{reason}"
     );
     assert_eq!(scratch.collect().collected.unwrap().added, 0);

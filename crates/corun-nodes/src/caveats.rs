@@ -90,7 +90,8 @@ fn of_runs(runs: &[&NodeRun]) -> Vec<Caveat> {
     let mut kinds: BTreeMap<&str, (&str, BTreeSet<&str>)> = BTreeMap::new();
     for run in runs {
         for caveat in &run.run.caveats {
-            let of_kind = kinds.entry(&caveat.kind).or_insert((caveat.sentence.as_str(), BTreeSet::new()));
+            let of_kind =
+                kinds.entry(&caveat.kind).or_insert((caveat.sentence.as_str(), BTreeSet::new()));
             of_kind.1.insert(&run.node);
         }
     }

@@ -29,12 +29,15 @@ fn every_program_meets_every_core_and_setting_and_one_failure_is_no_other() {
     let outcome = Outcome::of(&mut sweep(&options));
     assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
     let sweep = fitting::<PredictionSweep>(&outcome.output).body;
-    assert_eq!(names(&sweep), [
-        "true zen3 rob.entries=64",
-        "true zen3 rob.entries=none",
-        "true zen4 rob.entries=64",
-        "true zen4 rob.entries=none"
-    ]);
+    assert_eq!(
+        names(&sweep),
+        [
+            "true zen3 rob.entries=64",
+            "true zen3 rob.entries=none",
+            "true zen4 rob.entries=64",
+            "true zen4 rob.entries=none"
+        ]
+    );
     for cell in &sweep.cells {
         let is_possible = cell.settings == ["rob.entries=64"];
         assert_eq!((cell.prediction.is_some(), cell.failure.is_none()), (is_possible, is_possible));
@@ -94,7 +97,9 @@ fn figures_do_not_depend_on_how_many_cells_run_at_a_time() {
     assert!(one.lines().count() > 4 && one.starts_with("program,model,settings,"), "{one}");
     // A program's start does not take the same instructions each time: what is compared are rows, not figures.
     let rows = |text: &str| {
-        text.lines().map(|it| it.split(',').take(6).collect::<Vec<_>>().join(",")).collect::<Vec<_>>()
+        text.lines()
+            .map(|it| it.split(',').take(6).collect::<Vec<_>>().join(","))
+            .collect::<Vec<_>>()
     };
     assert_eq!(rows(&one), rows(&of("--jobs=3")));
 }

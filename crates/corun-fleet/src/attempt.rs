@@ -217,19 +217,24 @@ fn measured(
     let failure = match (output.status.success(), &document) {
         (true, Some(_)) => None,
         (true, None) => Some("corun wrote no document".to_owned()),
-        (false, _) => Some(ended(output.status, is_stopped.load(Ordering::SeqCst))),
+        // What the signal did to the measured program is no news.
+        (false, _) if is_stopped.load(Ordering::SeqCst) => {
+            return (
+                Some("the job was asked to end: cancelled, or out of time".to_owned()),
+                document,
+            );
+        }
+        (false, _) => Some(ended(output.status)),
     };
     (failure.map(|it| if said.is_empty() { it } else { format!("{it}: {said}") }), document)
 }
 
-fn ended(status: ExitStatus, is_stopped: bool) -> String {
-    let how = match (status.code(), status.signal()) {
-        (Some(5), _) => "the measurement was interrupted".to_owned(),
+fn ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
         (Some(code), _) => format!("corun ended with status {code}"),
         (None, Some(libc::SIGKILL)) => {
             "corun was killed (SIGKILL: no memory left, or the job was ended)".to_owned()
         }
         (None, signal) => format!("corun was ended by signal {}", signal.unwrap_or(0)),
-    };
-    if is_stopped { format!("{how} (the job was asked to end)") } else { how }
+    }
 }

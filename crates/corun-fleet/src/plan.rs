@@ -1,4 +1,4 @@
-//! A campaign as tasks: which program, with or without siblings, on which node, for the how manieth time.
+//! A campaign as tasks: which program, with or without siblings, on which node, in which repeat.
 //!
 //! The plan is a file in the campaign's directory. It has the arguments of every task, so that the batch script
 //! holds no command, path or name of the user beside the directory itself.
@@ -90,7 +90,7 @@ pub struct Task {
     pub smt: SmtArm,
     /// The node; `None`: any.
     pub node: Option<String>,
-    /// The how manieth of the repeats, from 1.
+    /// The number of the repeat, from 1.
     pub repeat: u32,
     /// The arguments of corun.
     pub arguments: Vec<String>,

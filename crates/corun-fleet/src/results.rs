@@ -4,7 +4,7 @@
 //! is a symbolic link, which symlink(2) makes for one of several processes only.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -69,7 +69,7 @@ fn each_file(folder: &Path, mut act: impl FnMut(&str, &Path)) -> Result<(), Flee
     names.sort();
     // Files that are being written have names that begin with a dot.
     let is_complete = |name: &&OsStr| !name.as_encoded_bytes().starts_with(b".");
-    for name in names.iter().map(|it| it.as_os_str()).filter(is_complete) {
+    for name in names.iter().map(OsString::as_os_str).filter(is_complete) {
         act(&name.to_string_lossy(), &folder.join(name));
     }
     Ok(())

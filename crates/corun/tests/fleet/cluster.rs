@@ -76,7 +76,7 @@ impl Cluster {
             .into_owned()
     }
 
-    fn start(&mut self, name: &str, program: &str, arguments: &[String]) {
+    fn spawn(&mut self, name: &str, program: &str, arguments: &[String]) {
         let log = || File::create(self.path(&format!("log/{name}.out"))).expect("a log");
         let child = Command::new(in_sbin(program))
             .args(arguments)
@@ -99,15 +99,15 @@ impl Cluster {
             option("log-file", "log/munged.log"),
             option("seed-file", "munge/seed"),
         ];
-        self.start("munged", "munged", &options);
+        self.spawn("munged", "munged", &options);
     }
 
     pub(crate) fn start_controller(&mut self) {
-        self.start("slurmctld", "slurmctld", &["-D".to_owned(), "-i".to_owned()]);
+        self.spawn("slurmctld", "slurmctld", &["-D".to_owned(), "-i".to_owned()]);
     }
 
     pub(crate) fn start_node(&mut self, node: &str) {
-        self.start(node, "slurmd", &["-D", "-N", node].map(str::to_owned));
+        self.spawn(node, "slurmd", &["-D", "-N", node].map(str::to_owned));
     }
 
     /// Ends the controller, which has no time to write anything.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use corun_testing::skip;
 
-use crate::campaign::{Scratch, until};
+use crate::campaign::{Scratch, files, until};
 use crate::cluster::Cluster;
 
 #[test]
@@ -24,7 +24,7 @@ fn a_task_whose_node_dies_runs_again_and_counts_once() {
     let status = scratch.ended();
     assert_eq!((status.tasks.done, status.tasks.total()), (1, 1), "{status:#?}");
     assert_ne!(status.nodes[0].node, node);
-    assert_eq!(crate::campaign::files(&scratch.directory().join("attempts")).len(), 2);
+    assert_eq!(files(&scratch.directory().join("attempts")).len(), 2);
     assert_eq!(scratch.collect().collected.unwrap().added, 1);
     assert_eq!(scratch.kept().len(), 1);
 }
@@ -136,6 +136,9 @@ fn a_full_directory_is_a_task_without_result_until_there_is_space() {
     assert_eq!((status.tasks.missing, status.tasks.total()), (1, 1), "{status:#?}");
     assert!(status.open[0].reason.as_ref().unwrap().contains("left no result"), "{status:#?}");
     assert!(scratch.results().is_empty());
+    // The answer is kept where there is space.
+    let rescued = format!("corun-{}-00000.", status.campaign);
+    assert!(files(&scratch.path("")).iter().any(|it| it.starts_with(&rescued)));
     std::fs::remove_file(&filling).unwrap();
     scratch.submitted();
     assert_eq!(scratch.ended().tasks.done, 1);

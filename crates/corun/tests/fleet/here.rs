@@ -128,7 +128,7 @@ fn a_plan_changes_nothing_and_a_mistake_is_found_in_it() {
         "{plan}"
     );
     assert!(
-        plan.contains("#SBATCH --exclusive\n") && plan.contains("--hint=nomultithread"),
+        plan.contains("#SBATCH --exclusive\n") && plan.contains(" --hint nomultithread "),
         "{plan}"
     );
     assert_eq!(files(&scratch.path("")), before);

@@ -92,7 +92,13 @@ pub(crate) fn on_each(
         if stop.load(Ordering::Relaxed) {
             return;
         }
-        let predicted = recorded.predict(&job.cores[at], &Unwatched, stop).map_err(Problem::from);
+        let mut predicted =
+            recorded.predict(&job.cores[at], &Unwatched, stop).map_err(Problem::from);
+        if let Ok(prediction) = &mut predicted {
+            let sentence = ready[at].timings.usage().sentence();
+            let caveat = sentence.map(|sentence| Caveat::new("timing-rows", sentence));
+            prediction.caveats.extend(caveat);
+        }
         if predicted.is_ok() || !stop.load(Ordering::Relaxed) {
             done(ready[at].place, predicted);
         }

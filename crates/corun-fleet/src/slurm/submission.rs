@@ -35,8 +35,10 @@ pub fn script(plan: &Plan, directory: &Directory) -> String {
     let _ = write!(
         text,
         "# $1 is the number of the array's first task in plan.json. Slurm's hints bind steps only, hence srun.\n\
+         exec >>{}/\"${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID.log\" 2>&1\n\
          exec srun --ntasks=1 --cpus-per-task=\"$SLURM_CPUS_ON_NODE\" --mpi=none \\\n    \
          {} \\\n    fleet task {} \\\n    \"$1\" \"$SLURM_ARRAY_TASK_ID\"\n",
+        quoted(&directory.logs()),
         quoted(&directory.binary()),
         quoted(directory.path()),
     );
@@ -65,8 +67,8 @@ pub fn arguments(plan: &Plan, directory: &Directory, job: &Job, tasks: &[u32]) -
         option("--nodelist", node.into());
     }
     option("--chdir", directory.logs().into());
-    // Below the folder, whose own name may have what Slurm replaces.
-    option("--output", "%A_%a.log".into());
+    // Slurm would replace `%j` and the like in the directory's own name: the script opens its log itself.
+    option("--output", "/dev/null".into());
     words.extend(plan.sbatch.iter().map(Into::into));
     words.push(directory.script().into());
     words.push(job.first.to_string().into());

@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(code(Exit::Done))
 }
 
-/// The files of a campaign, and the queue where it may matter: it was not run here alone, and Slurm is installed.
+/// The files of a campaign, and the queue where it may matter: Slurm is installed, and the campaign was not run here alone.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -40,12 +40,15 @@ pub(super) fn looked_at(
     plan: &Plan,
     directory: &Directory,
 ) -> Result<(Found, Option<Queue>), FleetError> {
-    // The queue first: a task that ends between the two has its result.
+    let found = results::read(plan, directory)?;
+    // A Slurm that is installed and not configured takes a minute to say so.
+    if !found.attempts.is_empty() && found.attempts.iter().all(|it| it.job.is_none()) {
+        return Ok((found, None));
+    }
     let queue = match slurm::queue(&SlurmCommands, &plan.campaign) {
         Err(FleetError::NoCommand { .. }) => None,
         queue => Some(queue?),
     };
-    let found = results::read(plan, directory)?;
-    let is_local = !found.attempts.is_empty() && found.attempts.iter().all(|it| it.job.is_none());
-    Ok((found, queue.filter(|it| !is_local || matches!(it, Queue::Tasks(_)))))
+    // Again: a task that ended in between has its result.
+    Ok((results::read(plan, directory)?, queue))
 }

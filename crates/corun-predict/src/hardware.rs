@@ -13,7 +13,7 @@ use corun_model::{HostCore, host_core};
 use corun_record::{RecordedCore, SiblingEvidence};
 
 /// What says which logical CPUs share a core at the moment.
-pub trait SiblingSource: Sync {
+pub trait SiblingSource {
     /// The cores with two or more usable logical CPUs, as these CPUs.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::between_runs::RunValue;
-use crate::random_effects::Fit;
+use crate::random_effects::{Fit, moderated};
 
 /// The share of sources that may be outlying at most; beyond it there is no "rest".
 const MOST_OUTLYING: f64 = 0.2;
@@ -38,7 +38,7 @@ pub fn outlying(values: &[RunValue], error_rate: f64) -> Vec<Outlying> {
         return Vec::new();
     }
     let most = ((values.len() as f64 * MOST_OUTLYING) as usize).max(1);
-    let mut rest: Vec<(usize, RunValue)> = values.iter().copied().enumerate().collect();
+    let mut rest: Vec<(usize, RunValue)> = moderated(values).into_iter().enumerate().collect();
     let Some(mut fit) = fit_of(&rest) else { return Vec::new() };
     let (mut removed, mut named) = (Vec::new(), 0);
     for _ in 0..most {

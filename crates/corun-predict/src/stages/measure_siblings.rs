@@ -86,7 +86,7 @@ const PRACTICAL: f64 = 0.02;
 /// How the yield of a program is measured beside its prediction.
 pub struct MeasureSiblings<'a> {
     /// Which CPUs are siblings.
-    pub source: &'a dyn crate::SiblingSource,
+    pub source: &'a (dyn crate::SiblingSource + Sync),
     /// How that is known.
     pub evidence: corun_record::SiblingEvidence,
     /// The program as `corun measure` runs it.
@@ -184,8 +184,8 @@ impl Observer for Blocks<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
     use std::path::Path;
+    use std::sync::atomic::AtomicU32;
 
     use corun_machine::probe::ProbeError;
     use corun_measure::CommandRequest;
@@ -198,13 +198,13 @@ mod tests {
     /// The first two usable CPUs, for so many probes.
     struct Pretended {
         cpus: Vec<u32>,
-        probes: Cell<u32>,
+        probes: AtomicU32,
     }
 
     impl SiblingSource for Pretended {
         fn cores(&self) -> Result<Vec<Vec<u32>>, ProbeError> {
-            let left = self.probes.get();
-            self.probes.set(left.saturating_sub(1));
+            let left = self.probes.load(Ordering::Relaxed);
+            self.probes.store(left.saturating_sub(1), Ordering::Relaxed);
             Ok(if left > 0 { vec![self.cpus.clone()] } else { Vec::new() })
         }
     }
@@ -216,7 +216,7 @@ mod tests {
             corun_testing::skip("two CPUs", "one CPU is usable");
             return None;
         }
-        let source = Pretended { cpus, probes: Cell::new(probes) };
+        let source = Pretended { cpus, probes: AtomicU32::new(probes) };
         // Nobody raises it, and it is raised when its other end is gone.
         let (interrupt, _raise) = Interrupt::new().unwrap();
         let asked = MeasureSiblings {

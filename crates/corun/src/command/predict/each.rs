@@ -97,7 +97,14 @@ pub(crate) fn on_each(
         }
         let core = std::slice::from_ref(&job.cores[at]);
         match recorded.predict(core, &Unwatched, stop) {
-            Ok(predicted) => predicted.into_iter().for_each(|it| done(ready[at].place, Ok(it))),
+            Ok(predicted) => {
+                for mut prediction in predicted {
+                    let sentence = ready[at].timings.usage().sentence();
+                    let caveat = sentence.map(|sentence| Caveat::new("timing-rows", sentence));
+                    prediction.caveats.extend(caveat);
+                    done(ready[at].place, Ok(prediction));
+                }
+            }
             Err(_) if stop.load(Ordering::Relaxed) => {}
             Err(error) => done(ready[at].place, Err(error.into())),
         }

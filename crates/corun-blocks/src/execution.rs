@@ -31,9 +31,9 @@ impl Execution {
     }
 
     /// How many copies of it are timed, and as many again, and where their instructions come from: as
-    /// [`copies_of`], but no more than come to no fault.
-    pub fn copies(&self) -> (usize, FrontEnd) {
-        let (copies, front_end) = copies_of(&self.block);
+    /// many as an op cache holds, but no more than come to no fault.
+    pub fn copies(&self, core: Vendor) -> (usize, FrontEnd) {
+        let (copies, front_end) = copies_of(&self.block, core);
         (copies.min(self.ends.len() / 2).max(1), front_end)
     }
 
@@ -71,11 +71,33 @@ pub enum FrontEnd {
     Decoders,
 }
 
+/// Whose rules of the op cache and of the first level hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vendor {
+    /// Published measurements are of 100 copies.
+    Intel,
+    /// Half as many, so that few blocks come back to a line of their one page by another address, which costs cycles on these
+    /// cores.
+    Other,
+}
+
+impl Vendor {
+    /// Of this host.
+    pub fn of_host() -> Self {
+        if is_intel() { Self::Intel } else { Self::Other }
+    }
+}
+
 /// How many copies of a block are timed, and where their instructions come from. There are no more than
 /// an op cache holds, so that a block takes what it takes in a loop. Copies that follow each other may be denser than
 /// an op cache holds, where a loop of the block is not.
-pub(crate) fn copies_of(block: &Block) -> (usize, FrontEnd) {
-    copies_held(block, if is_intel() { HELD_DENSITY_INTEL } else { HELD_DENSITY })
+fn copies_of(block: &Block, core: Vendor) -> (usize, FrontEnd) {
+    let (density, most) = match core {
+        Vendor::Intel => (HELD_DENSITY_INTEL, COPIES),
+        Vendor::Other => (HELD_DENSITY, COPIES / 2),
+    };
+    let (copies, front_end) = copies_held(block, density);
+    (copies.min(most), front_end)
 }
 
 fn copies_held(block: &Block, density: usize) -> (usize, FrontEnd) {

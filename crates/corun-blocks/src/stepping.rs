@@ -182,7 +182,7 @@ mod tests {
         let execution = execute(&doubled, 30).unwrap();
         assert_eq!(execution.iterations().len(), 21);
         assert_eq!(execution.iterations().last(), Some(&[PATTERN << 21][..]));
-        assert_eq!(execution.copies().0, 10);
+        assert_eq!(execution.copies(crate::Vendor::Intel).0, 10);
         // shl rcx, 8; mov rax, [rcx]
         let early = [0x48, 0xc1, 0xe1, 0x08, 0x48, 0x8b, 0x01];
         assert!(matches!(execute(&early, 30), Err(BlockError::Faults { iteration: 2, .. })));

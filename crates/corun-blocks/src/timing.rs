@@ -12,7 +12,7 @@ use crate::confined::{Confined, Stop};
 use crate::inspection::inspect;
 use crate::layout::{CODE, PAGE, check_size};
 use crate::stepping::execute;
-use crate::{BlockError, COPIES, Cycles, FrontEnd, harness};
+use crate::{BlockError, COPIES, Cycles, FrontEnd, Vendor, harness};
 
 /// Samples of a part in a group.
 const SAMPLES: usize = harness::MAX_SAMPLES;
@@ -88,7 +88,7 @@ impl Timer {
     pub fn time(&mut self, code: &[u8]) -> Result<Cycles, BlockError> {
         // A block that leaves its line is not one to be let go.
         let executed = execute(code, 2 * COPIES)?;
-        let (copies, front_end) = executed.copies();
+        let (copies, front_end) = executed.copies(Vendor::of_host());
         let mut bench = Bench::new(code, copies, self.cpu.as_ref())?;
         let samples = |part, amount| bench.samples(part, amount);
         let measured = measure(&mut self.least, copies, samples)?;

@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use corun_blocks::{BlockError, COPIES, Listed, agreement, execute, is_held_out, read_list};
+use corun_blocks::{
+    BlockError, COPIES, Listed, Vendor, agreement, execute, is_held_out, read_list,
+};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::uops::Lowering;
@@ -48,6 +50,10 @@ fn predict(
     let executed = execute(&block.code, 2 * (COPIES + 1))?;
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
     let copies = Copies { block: &executed.block, values: &values };
-    let steady = steady_state(model, lowering, copies, COPIES as u32);
+    let vendor = match model.vendor {
+        corun_model::Vendor::Intel => Vendor::Intel,
+        corun_model::Vendor::Amd | corun_model::Vendor::Generic => Vendor::Other,
+    };
+    let steady = steady_state(model, lowering, copies, executed.copies(vendor).0 as u32);
     Ok(steady.expect("the core makes progress").0)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_blocks::{COPIES, Listed, agreement, execute};
+use corun_blocks::{COPIES, Listed, Vendor, agreement, execute};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::{
@@ -96,8 +96,12 @@ fn predict(
         Err(why) => return Ok(Err(why.to_string())),
     };
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
+    let vendor = match model.vendor {
+        corun_model::Vendor::Intel => Vendor::Intel,
+        corun_model::Vendor::Amd | corun_model::Vendor::Generic => Vendor::Other,
+    };
     // As many as are timed.
-    let (count, _) = executed.copies();
+    let (count, _) = executed.copies(vendor);
     let copies = Copies { block: &executed.block, values: &values };
     match steady_state(model, lowering, copies, count as u32) {
         Ok((cycles, _)) => Ok(Ok(cycles)),

@@ -319,6 +319,7 @@ mod tests {
                     instructions: 50_000_000,
                     cpu_s: 5.0,
                     peak_rss_bytes: 90_000_000,
+                    detailed: None,
                 },
                 windows: Vec::new(),
             },

@@ -83,8 +83,9 @@ fn alternatives(model: &CoreModel) -> Vec<(String, String, String)> {
 /// Other values of a figure.
 fn otherwise(value: &str) -> Vec<String> {
     match (value, value.parse::<u64>(), value.parse::<f64>()) {
-        ("true", ..) => vec!["false".to_owned()],
-        ("false", ..) => vec!["true".to_owned()],
+        // As `Tree` has flags.
+        ("yes", ..) => vec!["false".to_owned()],
+        ("no", ..) => vec!["true".to_owned()],
         (_, Ok(0), _) => vec!["1".to_owned()],
         (_, Ok(1), _) => vec!["0".to_owned(), "2".to_owned()],
         (_, Ok(number), _) => vec![(number / 2).to_string(), (number * 2).to_string()],
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!(otherwise("8"), ["4", "16"]);
         assert_eq!(otherwise("1.5"), ["0.75", "3"]);
         assert_eq!(otherwise("0"), ["1"]);
-        assert_eq!(otherwise("true"), ["false"]);
+        assert_eq!(otherwise("yes"), ["false"]);
         assert!(otherwise("lru").is_empty());
         let model = corun_model::find("ivy-bridge").unwrap();
         let all = alternatives(&model);

@@ -185,7 +185,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             example(
                 "Sizes of the reorder buffer, for a spreadsheet",
-                "corun sweep --model zen4 --vary rob.entries=128,224,512 --csv rob.csv -- ./solver input",
+                "corun sweep --model zen4 --vary rob.entries=128,512 --csv rob.csv -- ./job",
             ),
             example(
                 "Going on where an earlier sweep was interrupted",

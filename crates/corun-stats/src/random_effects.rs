@@ -3,7 +3,7 @@
 //! The values are not pooled. Each is its source's own level plus its own error, and the levels vary around a mean by the
 //! deviation between sources (the random-effects model; Hedges 1983, DerSimonian and Laird 1986).
 
-use statrs::distribution::{ChiSquared, ContinuousCDF};
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 use crate::between_runs::RunValue;
 use crate::estimate::{Estimate, Interval, student_t};
@@ -17,6 +17,10 @@ const PRECISION: f64 = 1e-12;
 const USUAL_FREEDOM: u32 = 20;
 /// An error counts for the usual one as if its variance were at most this many times the median.
 const MOST_VARIANCE: f64 = 4.0;
+/// Quantiles of the variance between sources that the interval of a further one is made of.
+const QUANTILES: usize = 40;
+/// Halvings that find an end of that interval.
+const HALVINGS: usize = 60;
 /// The fewest sources for which anything is said of a further one.
 const PREDICTED_FROM: usize = 3;
 
@@ -32,8 +36,8 @@ pub struct RandomEffects {
     pub between_interval: Interval,
     /// The deviation of a source's value that its own error explains: the root of the mean variance.
     pub within: f64,
-    /// Where the level of one further source is expected (Higgins, Thompson and Spiegelhalter 2009); absent below three
-    /// sources.
+    /// Where the level of one further source is expected, with what is unknown of the deviation between sources (Nagashima,
+    /// Noma and Furukawa 2019); absent below three sources.
     pub further: Option<Interval>,
 }
 
@@ -49,18 +53,60 @@ pub fn random_effects(values: &[RunValue], level: f64) -> Option<RandomEffects> 
     let chi_squared = ChiSquared::new(freedom).ok()?;
     let [low, high] = [0.5 + level / 2.0, 0.5 - level / 2.0]
         .map(|share| between_variance(values, chi_squared.inverse_cdf(share)).sqrt());
-    let further = (values.len() >= PREDICTED_FROM).then(|| {
-        // A degree of freedom for the mean, one for the variance.
-        let reach = student_t(level, count - 1)?
-            * (fit.between_variance + fit.standard_error.powi(2)).sqrt();
-        Some(Interval { low: fit.mean - reach, high: fit.mean + reach, level })
-    });
+    let further = (values.len() >= PREDICTED_FROM)
+        .then(|| further(values, &chi_squared, mean.interval()))
+        .flatten();
     Some(RandomEffects {
         mean,
         between: fit.between_variance.sqrt(),
         between_interval: Interval { low, high, level },
         within: fit.within_variance.sqrt(),
-        further: further.flatten(),
+        further,
+    })
+}
+
+/// Where the level of a further source is expected: the distribution of the variance between sources that Q-profiles give
+/// (as for its interval), and for each of its quantiles a normal distribution of the level around the mean of that variance.
+/// The error of the mean is drawn out as the t distribution asks for at this level. Never narrower than the mean's interval.
+fn further(values: &[RunValue], chi_squared: &ChiSquared, mean: Interval) -> Option<Interval> {
+    let level = mean.level;
+    let freedom = (values.len() - 1) as f64;
+    let normal = Normal::standard();
+    let drawn_out = student_t(level, u32::try_from(values.len() - 1).ok()?)?
+        / normal.inverse_cdf(0.5 + level / 2.0);
+    let parts: Vec<(f64, f64)> = (0..QUANTILES)
+        .map(|quantile| {
+            let target = chi_squared.inverse_cdf((quantile as f64 + 0.5) / QUANTILES as f64);
+            let variance = between_variance(values, target);
+            let at = Weighted::of(values, variance);
+            let of_mean = at.standard_error(freedom) * drawn_out;
+            (at.mean, (variance + of_mean.powi(2)).sqrt())
+        })
+        .collect();
+    if !parts.iter().all(|(mean, deviation)| mean.is_finite() && deviation.is_finite()) {
+        return None;
+    }
+    let below = |at: f64| {
+        let share = |&(mean, deviation): &(f64, f64)| match deviation > 0.0 {
+            true => normal.cdf((at - mean) / deviation),
+            false => f64::from(u8::from(at >= mean)),
+        };
+        parts.iter().map(share).sum::<f64>() / parts.len() as f64
+    };
+    let widest = parts.iter().map(|it| it.1).fold(0.0, f64::max);
+    let end = |share: f64| {
+        // Eight deviations of the widest part hold all but a negligible share.
+        let (mut low, mut high) = (mean.low - 8.0 * widest, mean.high + 8.0 * widest);
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            *(if below(middle) < share { &mut low } else { &mut high }) = middle;
+        }
+        f64::midpoint(low, high)
+    };
+    Some(Interval {
+        low: end(0.5 - level / 2.0).min(mean.low),
+        high: end(0.5 + level / 2.0).max(mean.high),
+        level,
     })
 }
 
@@ -101,11 +147,9 @@ impl Fit {
         }
         let freedom = (count - 1) as f64;
         let between_variance = between_variance(values, freedom);
-        let Weighted { mean, weight, squares, .. } = Weighted::of(values, between_variance);
+        let weighted = Weighted::of(values, between_variance);
+        let (mean, standard_error) = (weighted.mean, weighted.standard_error(freedom));
         let within_variance = values.iter().map(RunValue::variance).sum::<f64>() / count as f64;
-        // Below 1 the values happen to lie closer together than their errors explain.
-        let scale = (squares / freedom).max(1.0);
-        let standard_error = if weight.is_finite() { (scale / weight).sqrt() } else { 0.0 };
         let all = [mean, standard_error, between_variance, within_variance];
         all.iter().all(|it| it.is_finite()).then_some(Self {
             mean,
@@ -142,6 +186,13 @@ impl Weighted {
             (squares + square, slope + change)
         });
         Self { weight, mean, squares, slope }
+    }
+
+    /// The error of the mean by Hartung and Knapp.
+    fn standard_error(&self, freedom: f64) -> f64 {
+        // Below 1 the values happen to lie closer together than their errors explain.
+        let scale = (self.squares / freedom).max(1.0);
+        if self.weight.is_finite() { (scale / self.weight).sqrt() } else { 0.0 }
     }
 }
 

@@ -84,9 +84,9 @@ enum Level {
 /// Counted over campaigns.
 #[derive(Debug, Default)]
 struct Covered {
-    mean: f64,
-    between: f64,
-    further: f64,
+    mean: u64,
+    between: u64,
+    further: u64,
 }
 
 fn covered(cluster: Cluster, campaigns: u64) -> Covered {
@@ -99,11 +99,9 @@ fn covered(cluster: Cluster, campaigns: u64) -> Covered {
             one_more.campaign(campaign + (1 << 40), Level::Ordinary)[cluster.nodes][0].log;
         let values = repeats(&cluster.campaign(campaign, Level::Ordinary)).values;
         let found = random_effects(&values, 0.95).expect("finite values");
-        let part = 1.0 / campaigns as f64;
-        let count = |holds: bool| if holds { part } else { 0.0 };
-        covered.mean += count(found.mean.interval().holds(MEAN));
-        covered.between += count(found.between_interval.holds(cluster.between));
-        covered.further += count(found.further.is_none_or(|it| it.holds(further)));
+        covered.mean += u64::from(found.mean.interval().holds(MEAN));
+        covered.between += u64::from(found.between_interval.holds(cluster.between));
+        covered.further += u64::from(found.further.is_none_or(|it| it.holds(further)));
     }
     covered
 }
@@ -127,12 +125,15 @@ fn intervals_over_nodes_cover_the_truth() {
     let mut wrong = Vec::new();
     for (name, cluster, campaigns) in conditions {
         let found = covered(cluster, campaigns);
-        for (what, share) in [
+        for (what, covered) in [
             ("the mean", found.mean),
             ("what nodes differ by", found.between),
             ("a further node", found.further),
         ] {
-            let limits = if what == "the mean" { 0.935..=0.985 } else { 0.92..=1.0 };
+            // Where three nodes have large errors their mean is rather too uncertain: that of the plain model is the least.
+            let most = if cluster.nodes > 3 { 0.985 } else { 1.0 };
+            let limits = if what == "the mean" { 0.935..=most } else { 0.92..=1.0 };
+            let share = covered as f64 / campaigns as f64;
             wrong.extend(check(&format!("{name}: {what}"), share, limits).err());
         }
     }

@@ -193,7 +193,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             example(
                 "A task for each program on a cluster",
-                "corun sweep --model all --slurm /shared/sweep --program ./one --program ./two",
+                "corun sweep --model all --slurm /shared/sweep --program ./a --program ./b",
             ),
         ],
     ),

@@ -16,7 +16,7 @@ use crate::{BlockError, Execution};
 const MAX_STEPS: u64 = 1 << 17;
 
 /// Executes a block unrolled so many times, in a confined child. Of a block that comes to a fault after some iterations
-/// (its addresses may depend on what it stored), those before it are kept if they are [`FEWEST_ITERATIONS`] or more.
+/// (its addresses may depend on what it stored), those before it are kept if they are ten or more.
 ///
 /// # Errors
 /// If the block is not code, does not stay in its straight line, faults before, takes too long, or if no child

@@ -44,14 +44,6 @@ install_packages() {
     fi
 }
 
-# The flags of a static binary. It would look for random numbers in /dev/urandom, which not every root has; the kernel is
-# asked itself.
-# shellcheck disable=SC2034
-static_flags='-C target-feature=+crt-static --cfg getrandom_backend="linux_raw"'
-
-# What rustc calls this kind of machine.
-host_triple() { rustc --version --verbose | sed -n 's/^host: //p'; }
-
 # What builds DynamoRIO, the quick tracer, beside the C compiler.
 require_cmake() {
     local packages

@@ -61,8 +61,8 @@ pub(crate) fn on_each(
         return Ok(());
     }
     let machine = Machine::read(Path::new("/"))?;
-    let told = beside.workers.is_some().then_some(1);
-    let TracedProgram { target, from, workload, .. } = arguments.traced.program_of(told)?;
+    let workers = beside.workers.is_some().then_some(1);
+    let TracedProgram { target, from, workload, .. } = arguments.traced.program_of(workers)?;
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
     arguments.check_standard_input(sampling)?;

@@ -152,9 +152,7 @@ impl Row<'_> {
             return None;
         }
         let against = |what: String| format!("{what}, as of {name:?}");
-        // A mask comes back to a vector in other ways when it is timed, so that sources differ by a cycle.
-        let slack = u16::from(self.words().contains(&"k"));
-        if self.timing.latency + slack < other.latency {
+        if self.timing.latency < other.latency {
             let expected = against(format!("latency {} at least", other.latency));
             return Some((expected, self.latency().to_string(), Some(name)));
         }

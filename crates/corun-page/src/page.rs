@@ -53,6 +53,31 @@ struct PartView<'a> {
     drawings: Vec<(&'static str, Drawing)>,
 }
 
+mod filters {
+    use std::fmt::Write as _;
+
+    use askama::filters::{Html, Safe, escape};
+
+    /// What stands between backticks as code, everything escaped.
+    #[askama::filter_fn]
+    pub(super) fn code(text: &str, _: &dyn askama::Values) -> askama::Result<Safe<String>> {
+        let mut html = String::new();
+        let mut is_code = false;
+        let mut spans = text.split('`').peekable();
+        while let Some(span) = spans.next() {
+            let Ok(span) = escape(span, Html);
+            match is_code {
+                true if spans.peek().is_some() => write!(html, "<code>{span}</code>")?,
+                // A backtick without another.
+                true => write!(html, "`{span}")?,
+                false => write!(html, "{span}")?,
+            }
+            is_code = !is_code;
+        }
+        Ok(Safe(html))
+    }
+}
+
 /// The documents as one HTML page.
 ///
 /// # Errors

@@ -96,13 +96,15 @@ pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
 const MODEL_ERROR: f64 = 0.072;
 const MODEL_ERROR_PROGRAMS: u32 = 3;
 
-/// A yield whose interval also has the error that the model had on programs that it was not tuned with.
-pub(crate) fn with_model_error(yielded: &Estimate) -> Estimate {
+/// A yield of so many threads whose interval also has the error that the model had on programs that it was not tuned with.
+/// It ends where each thread runs as fast as alone, unless more was simulated.
+pub(crate) fn with_model_error(threads: u32, yielded: &Estimate) -> Estimate {
     let model = student_t(LEVEL, MODEL_ERROR_PROGRAMS + 1).unwrap_or(0.0) * MODEL_ERROR;
     let low = yielded.value - (yielded.value - yielded.low).hypot(model);
     let high = yielded.value + (yielded.high - yielded.value).hypot(model);
+    let most = f64::from(threads).max(yielded.value);
     // No core does no work.
-    Estimate { low: low.max(0.1 * yielded.value), high, ..*yielded }
+    Estimate { low: low.max(0.1 * yielded.value), high: high.min(most), ..*yielded }
 }
 
 /// The sentence on that error.
@@ -292,15 +294,17 @@ mod tests {
 
     #[test]
     fn the_error_of_the_model_widens_an_interval_and_moves_nothing() {
-        let sure = with_model_error(&estimate(1.5, 1.5, 1.5));
+        let sure = with_model_error(2, &estimate(1.5, 1.5, 1.5));
         assert_eq!(sure.value, 1.5);
         assert!(
             (sure.high - sure.value) > 2.0 * MODEL_ERROR
                 && (sure.value - sure.low) > 2.0 * MODEL_ERROR
         );
-        let unsure = with_model_error(&estimate(1.5, 1.0, 2.0));
+        let unsure = with_model_error(3, &estimate(1.5, 1.0, 2.0));
         assert!(unsure.low < 1.0 && unsure.high > 2.0 && unsure.high < 2.1);
-        assert!(with_model_error(&estimate(0.1, 0.0, 0.2)).low > 0.0);
+        assert!(with_model_error(2, &estimate(0.1, 0.0, 0.2)).low > 0.0);
+        assert_eq!(with_model_error(2, &estimate(1.95, 1.9, 2.0)).high, 2.0);
+        assert_eq!(with_model_error(2, &estimate(2.02, 2.0, 2.04)).high, 2.02);
     }
 
     #[test]

@@ -265,6 +265,19 @@ impl Prediction {
         let is_it = |seen: &&Observation| seen.metric == metric && seen.source == source;
         self.observations.iter().find(is_it).map(|seen| &seen.estimate)
     }
+
+    /// What was traced, in a few words: a built-in workload's name, or the command as a shell takes it.
+    pub fn title(&self) -> String {
+        let workload = self.workload.as_ref().map(|it| it.name.clone());
+        workload.unwrap_or_else(|| shell_words::join(&self.command))
+    }
+
+    /// The name of the program: the built-in workload, or the command's file without its folder.
+    pub fn program(&self) -> &str {
+        let first = self.command.first().map_or("the program", String::as_str);
+        let workload = self.workload.as_ref().map(|it| it.name.as_str());
+        workload.unwrap_or_else(|| first.rsplit('/').next().unwrap_or(first))
+    }
 }
 
 impl Document for Prediction {

@@ -198,7 +198,7 @@ fn of_run(run: Run) -> Content {
         Some(run.machine.clone()),
         &run.ending,
     );
-    let answer = answer_of(&run).unwrap_or_else(|| run.ending.sentence.clone());
+    let answer = answer_of(&run).unwrap_or_else(|| no_answer(&run.ending));
     Content { workload: title(&run.workload), answer, parts: vec![part(run)], ..head }
 }
 
@@ -236,6 +236,12 @@ fn answer_of(run: &Run) -> Option<String> {
         };
         Some(format!("{} takes {value:.3} {unit}", time.arm))
     })
+}
+
+/// How a run ended that has no answer, in the words of its document.
+fn no_answer(ending: &Ending) -> String {
+    let reason = serde_json::to_value(ending.reason).unwrap_or_default();
+    format!("no answer: {}", reason.as_str().unwrap_or_default().replace('_', " "))
 }
 
 /// Names, each once, in the order in which they come.
@@ -323,7 +329,7 @@ fn of_predictions(predictions: Vec<Prediction>) -> Content {
         Some(first.machine.clone()),
         &first.ending,
     );
-    let workload = shell_words::join(&first.command);
+    let workload = first.title();
     let several = predictions.len() > 1;
     let said = predictions.iter().map(|it| match several {
         true => format!("{}: {}", it.core.model, predicted(it)),
@@ -331,7 +337,7 @@ fn of_predictions(predictions: Vec<Prediction>) -> Content {
     });
     let answer = said.collect::<Vec<_>>().join("; ");
     let part = |it: Prediction| Part {
-        workload: it.command.join(" "),
+        workload: it.title(),
         operation: it.core.model,
         observations: it.observations,
         ..Part::default()
@@ -352,7 +358,7 @@ fn predicted(prediction: &Prediction) -> String {
 }
 
 fn of_sweep(record: Record<ThreadSweep>) -> Content {
-    let ending = record.ending.sentence.clone();
+    let ending = no_answer(&record.ending);
     let (head, sweep) = of_record("threads", record);
     let answer = sweep.answer.map_or(ending, |it| it.sentence);
     let part = Part {
@@ -366,7 +372,7 @@ fn of_sweep(record: Record<ThreadSweep>) -> Content {
 }
 
 fn of_capacity(record: Record<CapacityCurve>) -> Content {
-    let ending = record.ending.sentence.clone();
+    let ending = no_answer(&record.ending);
     let (head, curve) = of_record("capacity", record);
     let answer = curve.answer.as_ref().map_or(ending, |it| {
         let smt_yield = curve

@@ -1,10 +1,11 @@
 //! DynamoRIO and its client.
 //!
 //! The source is that of the crate `dynamorio-sys`, which is in Cargo.lock but never compiled: its bindings
-//! would link this process to DynamoRIO. `CORUN_DYNAMORIO_SOURCE` names another source.
+//! would link this process to DynamoRIO. `CORUN_DYNAMORIO_SOURCE` names another source. `CORUN_DYNAMORIO_BUILD`
+//! names a folder where it is built once for several target folders.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,12 +31,26 @@ const LEFT_OUT: [&str; 7] = [
 
 pub(super) fn build(out: &Path) {
     println!("cargo::rerun-if-env-changed=CORUN_DYNAMORIO_SOURCE");
-    let built = dynamorio(&out.join("dynamorio"));
+    println!("cargo::rerun-if-env-changed=CORUN_DYNAMORIO_BUILD");
+    let shared = env::var_os("CORUN_DYNAMORIO_BUILD").map(PathBuf::from);
+    let _lock = shared.as_deref().map(locked);
+    let built = dynamorio(&shared.unwrap_or_else(|| out.join("dynamorio")));
     println!("cargo::rustc-env=CORUN_DYNAMORIO_VERSION={}", version(&built));
     let client = out.join("dynamorio-client.so");
     link_client(&built, &client);
     pack(&built.join("lib64/release/libdynamorio.so"), out);
     pack(&client, out);
+}
+
+/// Other builds that share the folder wait until this lock is closed. Its file stands beside the folder, which a
+/// build removes.
+fn locked(folder: &Path) -> File {
+    let path = folder.with_extension("lock");
+    let parent = path.parent().expect("the folder has a name");
+    fs::create_dir_all(parent)
+        .and_then(|()| File::create(&path))
+        .and_then(|file| file.lock().map(|()| file))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Builds DynamoRIO in a folder, where an earlier build stays valid as long as its source, what is left out

@@ -83,15 +83,11 @@ pub(super) fn article(predictions: &[Prediction], detail: Detail) -> Article {
     sections.extend(machine(Some(&first.machine)));
     Article {
         kind: "Prediction",
-        title: command(first),
+        title: first.title(),
         answers: answers(predictions),
         sections,
         ..Article::default()
     }
-}
-
-fn command(prediction: &Prediction) -> String {
-    shell_words::join(&prediction.command)
 }
 
 fn answers(predictions: &[Prediction]) -> Vec<Statement> {
@@ -178,7 +174,7 @@ fn work(predictions: &[Prediction]) -> Option<Figure> {
         note: format!(
             "Predicted work of a core whose hardware threads are all busy, beside that of one copy alone on it; \
              longer is better. Line: the interval, with the model's own error. {}.",
-            predictions.first().map(command).unwrap_or_default()
+            predictions.first().map(Prediction::title).unwrap_or_default()
         ),
         plot: Plot::Bars(Bars {
             rows,
@@ -239,7 +235,7 @@ fn stack(prediction: &Prediction, detail: Detail) -> Figure {
         note: format!(
             "Predicted. Each bar is all issue slots of the program: alone on the core, and beside busy siblings, where it \
              takes so many times as long. Colours are the categories of the top-down method. {}; core model {} ({}).",
-            command(prediction),
+            prediction.title(),
             prediction.core.model,
             prediction.core.title
         ),
@@ -254,7 +250,7 @@ fn stack(prediction: &Prediction, detail: Detail) -> Figure {
 
 /// What the slots go to, alone: the work, and the largest loss.
 fn slots(prediction: &Prediction) -> String {
-    let (name, core) = (program(prediction), &prediction.core.model);
+    let (name, core) = (prediction.program(), &prediction.core.model);
     let share = |of: &StackShare| corun_stats::percent(of.share);
     let is_work = |it: &&StackShare| it.component == "retiring";
     let (work, lost): (Vec<&StackShare>, Vec<&StackShare>) =
@@ -269,11 +265,6 @@ fn slots(prediction: &Prediction) -> String {
         ),
         _ => format!("Where the issue slots of {name} go on {core}"),
     }
-}
-
-fn program(prediction: &Prediction) -> String {
-    let first = prediction.command.first().map_or("the program", String::as_str);
-    first.rsplit('/').next().unwrap_or(first).to_owned()
 }
 
 /// The colour of a component, and its category.
@@ -332,7 +323,7 @@ fn causes(prediction: &Prediction) -> Option<Figure> {
         .collect();
     (!rows.is_empty()).then(|| Figure {
         name: "causes",
-        message: format!("What decides how {} shares a core of {}", program(prediction), prediction.core.model),
+        message: format!("What decides how {} shares a core of {}", prediction.program(), prediction.core.model),
         note: "Predicted. What a sibling can use: the share of all issue slots that the program loses alone. What it \
                costs: the share of all that grew beside the sibling."
             .to_owned(),
@@ -364,10 +355,11 @@ fn misses(prediction: &Prediction, detail: Detail) -> Option<Table> {
 pub(crate) fn pairs<'a>(predictions: impl Iterator<Item = &'a Prediction>) -> Option<Figure> {
     let mut pairs: Vec<(String, String, f64)> = Vec::new();
     for it in predictions {
+        let command = || shell_words::join(&it.command);
         for placement in &it.beside {
             let (own, other) = match &placement.beside[..] {
-                [] => (command(it), command(it)),
-                [other] => (command(it), shell_words::join(other)),
+                [] => (command(), command()),
+                [other] => (command(), shell_words::join(other)),
                 _ => continue,
             };
             pairs.push((own.clone(), other.clone(), placement.slowdown.value));

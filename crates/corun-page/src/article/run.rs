@@ -57,7 +57,10 @@ fn shown_arms(run: &Run) -> impl Iterator<Item = &Arm> {
 }
 
 fn pictures(run: &Run, detail: Detail) -> Vec<Part> {
-    let mut parts: Vec<Part> = vec![speed(run, detail).into()];
+    let mut parts: Vec<Part> = Vec::new();
+    if !run.samples.is_empty() {
+        parts.push(speed(run, detail).into());
+    }
     parts.extend(ratios(run, detail).map(Part::from));
     parts.extend(placement(run).map(Part::from));
     parts.extend(course(run, detail).map(Part::from));

@@ -313,7 +313,7 @@ impl Assessed<'_> {
     /// Work of the core over that of a core with one thread, with the model's error; of `packed` the time of its workers
     /// over that on cores of their own.
     fn ratio_of_work(&self) -> Option<Estimate> {
-        let yielded = with_model_error(&self.work()?);
+        let yielded = with_model_error(self.threads, &self.work()?);
         Some(match (self.placement, self.of_other) {
             // The time of as many copies on fewer cores.
             (Placement::Packed(_), None) => work(self.threads, &yielded),

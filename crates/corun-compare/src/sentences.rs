@@ -60,7 +60,7 @@ pub(crate) fn with_itself(name: &str) -> Caveat {
     Caveat::new(
         "same-run",
         format!(
-            "The base and {name} are the same run: that it equals itself says nothing of a change."
+            "The base and {name} are the same run: comparing a run with itself shows no change."
         ),
     )
 }

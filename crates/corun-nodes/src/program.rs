@@ -59,7 +59,7 @@ impl ProgramRuns<'_> {
     pub(crate) fn over_nodes(&self, request: &ReportRequest, error_rate: f64) -> ProgramOverNodes {
         let figures: Vec<_> =
             self.figures.iter().map(|it| it.over_nodes(request, error_rate)).collect();
-        // Nodes that do not belong to the others in any figure say nothing of what is best for the others.
+        // A node that is outlying in any figure is left out: its best arm need not be that of the other nodes.
         let odd: Vec<&str> = figures
             .iter()
             .flat_map(|(figure, _)| &figure.values)
@@ -93,8 +93,8 @@ impl ProgramRuns<'_> {
     }
 }
 
-/// What the mean over nodes says. Identical arms of different nodes do not feign the same effect, so that there is no noise
-/// floor beside what nodes differ by.
+/// The verdict on the mean over nodes. There is no noise floor: a difference between identical arms on one node is not
+/// repeated on the others, and is part of the variance between nodes.
 fn answer(mean: &Estimate, practical: f64) -> Answer {
     match judge(mean, Bounds { practical: practical.ln_1p(), noise_floor: 0.0 }) {
         Verdict::Helps => Answer::Helps,

@@ -197,7 +197,7 @@ impl Load {
         })
     }
 
-    /// Whether runs with different seeds can differ by what the tasks do.
+    /// Whether the tasks can do different work in runs with different seeds.
     pub fn is_random(&self) -> bool {
         let is_random = |step: &Step| match step {
             Step::Run(amount) | Step::Sleep(amount) | Step::Disk(_, amount) => amount.is_random(),

@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
     pub(crate) repeats: u32,
     /// The logarithm of the mean yield.
     pub(crate) yielded: f64,
-    /// What nodes differ by, on the log scale: in speed and in yield.
+    /// The standard deviation between nodes on the log scale: of speed and of yield.
     pub(crate) between: f64,
     /// The noise of one block.
     pub(crate) noise: f64,

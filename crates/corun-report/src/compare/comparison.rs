@@ -227,7 +227,7 @@ pub fn method(comparison: &RunComparison) -> String {
                 let runs = rows().map(|row| row.earlier_runs).min().unwrap_or(0);
                 let deviation = rows().filter_map(|row| row.run_deviation).fold(0.0, f64::max);
                 format!(
-                    "{}: {}, equal runs reckoned to differ by up to {} (standard deviation)",
+                    "{}: {}, standard deviation between equal runs at most {}",
                     way.name(),
                     plural(runs as usize, "earlier run"),
                     percent(deviation)

@@ -29,7 +29,7 @@ pub(crate) enum Action {
     Report(report::Arguments),
     /// Cancel the tasks that wait or run
     Cancel(cancel::Arguments),
-    /// Run one task on a node (not for people)
+    /// Run one task on a node; the batch script calls it
     #[command(hide = true)]
     Task(task::Arguments),
 }

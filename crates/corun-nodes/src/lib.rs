@@ -11,6 +11,7 @@ mod figure;
 mod hardware;
 mod oddity;
 mod program;
+mod search;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,8 @@ pub struct NodeRun {
     pub condition: Option<String>,
     /// The run.
     pub run: Run,
+    /// Whether its arms were chosen on the node itself, in a search for the best number of threads.
+    pub is_search: bool,
 }
 
 /// What is asked of a report.

@@ -8,6 +8,7 @@ use corun_stats::{Bounds, Estimate, RunValue, Verdict, judge};
 use crate::best::best;
 use crate::figure::{Figure, FigureKey};
 use crate::hardware::nodes;
+use crate::search::RareArms;
 use crate::{NodeRun, ReportRequest};
 
 /// A program's runs, and the figures that they have.
@@ -32,11 +33,13 @@ pub(crate) fn of_type<'a>(runs: &[&'a NodeRun]) -> Vec<ProgramRuns<'a>> {
 
 /// Yields and throughputs, by arm.
 fn figures<'a>(runs: &[&'a NodeRun]) -> Vec<Figure<'a>> {
+    let rare = RareArms::of(runs);
     let mut figures: Vec<Figure<'a>> = Vec::new();
     for &run in runs {
         for seen in &run.run.observations {
             let is_shown = matches!(seen.metric, Metric::SmtYield | Metric::Throughput);
-            if !is_shown || seen.source != Source::Measured || seen.of.is_some() {
+            let is_rare = rare.has(run, &seen.arm);
+            if !is_shown || is_rare || seen.source != Source::Measured || seen.of.is_some() {
                 continue;
             }
             let it = seen.estimate;

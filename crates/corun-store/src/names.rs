@@ -136,10 +136,7 @@ impl Store {
                 return Ok(set_tags(it, number, tags)?);
             }
             for tag in tags {
-                it.execute(
-                    "DELETE FROM tags WHERE run = ?1 AND tag = ?2",
-                    params![number, tag],
-                )?;
+                it.execute("DELETE FROM tags WHERE run = ?1 AND tag = ?2", params![number, tag])?;
             }
             Ok(())
         })

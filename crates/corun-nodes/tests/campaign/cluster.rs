@@ -142,7 +142,13 @@ impl Node {
             caveats: Vec::new(),
             samples,
         };
-        NodeRun { node: self.name.clone(), program: "solver".to_owned(), condition: None, run }
+        NodeRun {
+            node: self.name.clone(),
+            program: "solver".to_owned(),
+            condition: None,
+            run,
+            is_search: false,
+        }
     }
 
     fn sample(&self, block: u32, arm: &str, log: f64) -> Sample {

@@ -2,7 +2,9 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use corun_record::{Actionable, Document, EndReason, Ending, PredictionSweep, Record, Run, SweepCell};
+use corun_record::{
+    Actionable, Document, EndReason, Ending, PredictionSweep, Record, Run, SweepCell,
+};
 use corun_store::{Filter, Growing, StoreError, TidyTable, Wanted};
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -143,7 +145,10 @@ fn a_killed_sweep_leaves_its_finished_cells_and_is_resumed_with_them() {
     store.add_cell(&mut growing, 3.0, &finished(2)).unwrap();
     assert_eq!(store.listed(number).unwrap().blocks, Some(3));
     store.finish(&growing, &sweep().to_json()).unwrap();
-    assert_eq!((store.count(&Filter::default()).unwrap(), store.find("last", Wanted::Finished).unwrap()), (1, number));
+    assert_eq!(
+        (store.count(&Filter::default()).unwrap(), store.find("last", Wanted::Finished).unwrap()),
+        (1, number)
+    );
     // Its answer takes the place of the cells.
     let unpredicted = store.resume_sweep(&listed.id).unwrap().sweep;
     assert_eq!(unpredicted, sweep().body);

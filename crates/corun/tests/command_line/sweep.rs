@@ -100,7 +100,8 @@ fn a_killed_sweep_is_resumed_with_its_finished_cells() {
         command
     };
     // The second program waits for ever: the sweep has the cells of the first one then.
-    let mut child = start(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut child =
+        start(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let kept = || {
         let mut list = corun(["runs", "list", "--json=-", "--store"]);
         let outcome = Outcome::of(list.arg(&store).env_remove("CORUN_STORE"));

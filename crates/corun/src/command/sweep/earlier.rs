@@ -5,9 +5,9 @@ use corun_store::{Filter, UnfinishedSweep};
 
 use super::Arguments;
 use super::cells::Plan;
+use crate::documents;
 use crate::keeping::{self, Keeper};
 use crate::problem::{Problem, say};
-use crate::documents;
 
 /// A sweep before its first new cell.
 pub(super) struct Beginning {

@@ -15,8 +15,8 @@ use corun_record::{Document, Ending, Exit, PredictionSweep, Record};
 use crate::answer::Head;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
-use crate::values::{self, Words};
 use crate::terminal;
+use crate::values::{self, Words};
 
 use earlier::Beginning;
 

@@ -92,7 +92,12 @@ pub(super) fn run(
             say(&format!("corun: a result on {} is no sweep", result.attempt.node));
             continue;
         };
-        for cell in of_program.body.cells.into_iter().filter(|it| it.prediction.is_some() || result.is_done()) {
+        for cell in of_program
+            .body
+            .cells
+            .into_iter()
+            .filter(|it| it.prediction.is_some() || result.is_done())
+        {
             if let Some(known) = sweep.cells.iter_mut().find(|it| it.is_same(&cell)) {
                 *known = cell;
             }

@@ -39,7 +39,7 @@ pub enum MeasureError {
     /// An arm failed.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
-    /// An earlier run cannot be gone on with.
+    /// An earlier run cannot be resumed.
     #[error(transparent)]
     Differs(#[from] Differs),
 }

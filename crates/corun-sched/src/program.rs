@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::ScheduleError;
 
-/// A length of work or of time in nanoseconds, drawn anew at each use.
+/// A length of work or of time in nanoseconds, drawn independently at each use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
     /// Always the same.

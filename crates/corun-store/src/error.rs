@@ -184,7 +184,7 @@ impl Actionable for StoreError {
             Self::Unfinished { id, .. } => format!(
                 "Run it again; what was measured of it is in: corun runs export {id} --csv FILE"
             ),
-            Self::NotResumable { .. } => "Measure anew.".to_owned(),
+            Self::NotResumable { .. } => "Run the command again without --resume.".to_owned(),
             Self::Tag { .. } => "For instance: corun runs tag last before-upgrade".to_owned(),
             Self::Document(_) => {
                 "Name a file that corun wrote with --json FILE, or hyperfine with --export-json FILE.".to_owned()

@@ -217,7 +217,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the answer of a run, in the place of its blocks.
+    /// Keeps the answer of a run, in place of its blocks.
     ///
     /// # Errors
     /// If it is no document of a run, or the store cannot be written.

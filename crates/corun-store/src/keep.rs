@@ -203,7 +203,7 @@ fn fresh_id(connection: &Connection) -> rusqlite::Result<String> {
     }
 }
 
-/// Puts the answer of a run in the place of all that was kept of it before.
+/// Puts the answer of a run in place of all that was kept of it before.
 pub(crate) fn answer(
     change: &Transaction<'_>,
     number: i64,

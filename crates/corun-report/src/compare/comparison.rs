@@ -49,7 +49,7 @@ pub fn comparison_to_terminal(
         + &on_lines(&after)
 }
 
-/// The answers alone, and what came of `--fail-on`.
+/// The answers alone, and the outcome of `--fail-on`.
 pub fn comparison_in_brief(
     record: &Record<RunComparison>,
     columns: u16,

@@ -99,7 +99,7 @@ fn a_killed_sweep_is_resumed_with_its_finished_cells() {
         command.args(["--program", &quick, "--program", &waiting]);
         command
     };
-    // The second program waits for ever: the sweep has the cells of the first one then.
+    // The second program waits forever: the sweep has the cells of the first one then.
     let mut child =
         start(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let kept = || {
@@ -115,7 +115,7 @@ fn a_killed_sweep_is_resumed_with_its_finished_cells() {
     assert_eq!((killed.ending, killed.is_running), (None, false));
     let starts = || std::fs::read_to_string(&begun).expect("starts").lines().count();
     let before = starts();
-    // A file in the place of the queue: the second program ends at once.
+    // A file in place of the queue: the second program ends at once.
     std::fs::remove_file(&fifo).expect("the queue is removed");
     std::fs::write(&fifo, "line\n").expect("a file can be written");
     let resumed = Outcome::of(&mut start(&["--resume=last"]));

@@ -35,7 +35,7 @@ struct Ready {
 }
 
 /// Predicts the program of a line of `corun predict` on each of these cores, `jobs` of them at a time. `done` is given the
-/// place of each core and what came of it, as soon as it is known; a core that `stop` prevented is not reported.
+/// place of each core and the outcome of it, as soon as it is known; a core that `stop` prevented is not reported.
 ///
 /// # Errors
 /// If the line has no meaning, or the program cannot be recorded: then there is no prediction on any core.

@@ -4,12 +4,15 @@
 //! once; it refuses a second answer with the tag of the same task.
 
 use corun_record::{FleetCollection, shown};
-use corun_store::{Origin, Store, check_tags};
+use corun_store::{FirstAnswer, Origin, Store, check_tags};
 
 use crate::error::FleetError;
 use crate::layout::{Directory, TaskResult, task_name};
 use crate::plan::Plan;
 use crate::results::{self, Found};
+
+/// Results in one transaction: the disk takes longer to confirm one than to write many results.
+const BATCH: usize = 100;
 
 /// The tag of all runs of a campaign.
 pub fn campaign_tag(campaign: &str) -> String {
@@ -20,10 +23,10 @@ pub fn campaign_tag(campaign: &str) -> String {
 ///
 /// # Errors
 /// If the store or the directory cannot be written; what was collected before stays collected.
-pub fn collect(
+pub fn collect<'f>(
     plan: &Plan,
     directory: &Directory,
-    found: &Found,
+    found: &'f Found,
     store: &mut Store,
 ) -> Result<FleetCollection, FleetError> {
     let tag = campaign_tag(&plan.campaign);
@@ -31,15 +34,21 @@ pub fn collect(
         results::choose(directory, result)?;
     }
     // Another process may have chosen otherwise.
+    let answer = |(task, result): (u32, &'f TaskResult)| {
+        Some(FirstAnswer {
+            only: format!("{tag}:{}", task_name(task)),
+            origin: origin(plan, result, &tag),
+            document: result.document.as_ref()?.get(),
+        })
+    };
+    let answers: Vec<FirstAnswer<'_>> =
+        results::counted(directory, found).into_iter().filter_map(answer).collect();
     let (mut added, mut known) = (0, 0);
-    for (task, result) in results::counted(directory, found) {
-        let Some(document) = &result.document else { continue };
-        let of_task = format!("{tag}:{}", task_name(task));
-        let origin = origin(plan, result, &tag);
-        match store.add_first(&of_task, &origin, document.get())?.is_new {
-            true => added += 1,
-            false => known += 1,
-        }
+    for batch in answers.chunks(BATCH) {
+        let kept = store.add_first(batch)?;
+        let new = kept.iter().filter(|it| it.is_new).count() as u32;
+        added += new;
+        known += kept.len() as u32 - new;
     }
     Ok(FleetCollection { store: shown(store.path()), added, known, tag })
 }

@@ -28,6 +28,17 @@ pub struct Origin {
     pub tags: Vec<String>,
 }
 
+/// An answer of which one is kept for each tag `only`.
+#[derive(Debug, Clone)]
+pub struct FirstAnswer<'a> {
+    /// The tag that no other run has.
+    pub only: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its document.
+    pub document: &'a str,
+}
+
 /// A document in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
@@ -60,29 +71,37 @@ impl Store {
         self.write(|change| document.added(change))
     }
 
-    /// As [`add`](Self::add), unless a run has the tag `only` already. The document gets this tag, so that of several
-    /// answers to one question the first is kept, however many processes add them.
+    /// Keeps the documents of answers with their tags in one transaction, each unless a run has its tag `only` already: of
+    /// several answers to one question the first is kept, however many processes add them.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
-    pub fn add_first(
-        &mut self,
-        only: &str,
-        origin: &Origin,
-        document: &str,
-    ) -> Result<Added, StoreError> {
-        let mut origin = origin.clone();
-        origin.tags.push(only.to_owned());
-        let document = Incoming::of(&origin, document, document)?;
+    /// As [`add`](Self::add); then none of them is added.
+    pub fn add_first(&mut self, answers: &[FirstAnswer<'_>]) -> Result<Vec<Added>, StoreError> {
+        let incoming = |answer: &FirstAnswer<'_>| {
+            let mut origin = answer.origin.clone();
+            origin.tags.push(answer.only.clone());
+            origin
+        };
+        let origins: Vec<Origin> = answers.iter().map(incoming).collect();
+        let documents: Vec<(&str, Incoming<'_>)> = answers
+            .iter()
+            .zip(&origins)
+            .map(|(it, origin)| {
+                Ok((it.only.as_str(), Incoming::of(origin, it.document, it.document)?))
+            })
+            .collect::<Result<_, StoreError>>()?;
         self.write(|change| {
-            let first = change
-                .prepare_cached("SELECT id FROM runs JOIN tags ON run = number WHERE tag = ?1")?
-                .query_row([only], |row| row.get(0))
-                .optional()?;
-            match first {
-                Some(id) => Ok(Added { id, is_new: false }),
-                None => document.added(change),
-            }
+            let first_or_added = |(only, document): &(&str, Incoming<'_>)| {
+                let first = change
+                    .prepare_cached("SELECT id FROM runs JOIN tags ON run = number WHERE tag = ?1")?
+                    .query_row([only], |row| row.get(0))
+                    .optional()?;
+                match first {
+                    Some(id) => Ok(Added { id, is_new: false }),
+                    None => document.added(change),
+                }
+            };
+            documents.iter().map(first_or_added).collect()
         })
     }
 

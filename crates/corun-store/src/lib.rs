@@ -20,7 +20,7 @@ pub use content::listed;
 pub use error::StoreError;
 pub use export::TidyTable;
 pub use grow::{Growing, Unfinished, UnfinishedSweep};
-pub use keep::{Added, Origin};
+pub use keep::{Added, FirstAnswer, Origin};
 pub use list::Filter;
 pub use names::{Wanted, check_tags};
 pub use place::default_path;

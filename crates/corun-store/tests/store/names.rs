@@ -1,7 +1,7 @@
 //! How runs are found, and that the same is kept once.
 
 use corun_record::Document;
-use corun_store::{Added, Filter, Origin, StoreError, Wanted};
+use corun_store::{Added, Filter, FirstAnswer, Origin, StoreError, Wanted};
 
 use crate::runs::{Folder, origin, run};
 
@@ -134,17 +134,19 @@ fn a_document_and_its_tags_are_kept_together_or_not_at_all() {
             "CREATE TRIGGER no_tags BEFORE INSERT ON tags BEGIN SELECT RAISE(ABORT, 'disk full'); END",
         )
         .unwrap();
-    assert!(store.add_first("task:1", &tagged, &document).is_err());
+    let answer =
+        |document| FirstAnswer { only: "task:1".to_owned(), origin: tagged.clone(), document };
+    assert!(store.add_first(&[answer(&document)]).is_err());
     assert_eq!(store.count(&Filter::default()).unwrap(), 0);
     connection.execute_batch("DROP TRIGGER no_tags").unwrap();
-    let first = store.add_first("task:1", &tagged, &document).unwrap();
+    let first = store.add_first(&[answer(&document)]).unwrap().remove(0);
     assert!(first.is_new);
     let (_, kept) = store.list(&Filter::default()).unwrap().remove(0);
     assert_eq!(kept.tags, ["node:n1", "task:1"]);
     // Another answer to the same question is not kept.
     let other = run("2026-11-02T00:00:00Z", 2).to_json();
-    let again = store.add_first("task:1", &tagged, &other).unwrap();
-    assert_eq!(again, Added { id: first.id, is_new: false });
+    let again = store.add_first(&[answer(&other), answer(&document)]).unwrap();
+    assert_eq!(again, [0, 1].map(|_| Added { id: first.id.clone(), is_new: false }));
     assert_eq!(store.count(&Filter::default()).unwrap(), 1);
     // A document that is kept already gets the tags, too.
     store.add(&Origin { tags: vec!["again".to_owned()], ..origin("measure") }, &document).unwrap();

@@ -24,7 +24,7 @@ pub(crate) struct Measured {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(alias = "crowded")]
     pub contention_share: Option<f64>,
-    /// What was found of the machine in the place of fields of the model.
+    /// What was found of the machine in place of fields of the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memory: BTreeMap<String, f64>,
     /// Whether fields of the model are set so that this is predicted as it was: its error says nothing.

@@ -183,7 +183,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// What was found of the machine in the place of a field of the model.
+/// What was found of the machine in place of a field of the model.
 fn found(measured: Option<&Measured>, field: &str) -> String {
     or_dash(measured.and_then(|it| it.memory.get(field)), f64::to_string)
 }

@@ -9,7 +9,7 @@ use crate::Arguments;
 use crate::measured::{Measured, Recorded};
 use crate::programs::Program;
 
-/// A program and what came of it.
+/// A program and the outcome of it.
 pub(crate) struct Row {
     pub program: Program,
     pub outcome: Result<Outcome, String>,

@@ -36,7 +36,7 @@ pub struct MeasuredModel {
 /// Name of the source that measured fields have.
 const SOURCE: &str = "calibrated";
 
-/// Puts the figures in the place of the base's. `name` is that of the file and of the timing overlay,
+/// Puts the figures in place of the base's. `name` is that of the file and of the timing overlay,
 /// `core` says which machine it is. A figure that no model may have is left out.
 ///
 /// # Errors
@@ -71,7 +71,7 @@ pub fn measured_model(
     }
 }
 
-/// The model with these figures in the place of the base's.
+/// The model with these figures in place of the base's.
 fn with(
     base: &CoreModel,
     figures: &[&Figure],

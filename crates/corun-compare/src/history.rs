@@ -7,7 +7,7 @@ use crate::subject::Subject;
 /// What earlier equal runs say of an observation.
 pub(crate) struct Earlier {
     pub(crate) between: BetweenRuns,
-    /// Runs from before the last change of level, which say nothing of equal ones.
+    /// The number of runs before the last change of level: they are not equal to later ones, and are left out.
     pub(crate) left_out: usize,
 }
 

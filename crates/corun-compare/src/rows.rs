@@ -397,7 +397,7 @@ impl Pair<'_> {
         Some(row)
     }
 
-    /// The largest effect that identical arms could feign in either run, over all arms that the metric is of.
+    /// The largest effect that identical arms can show by noise alone in either run, over all arms that the metric is of.
     fn noise_floor(&self) -> Option<f64> {
         let floors = [(self.base, self.before), (self.other, self.after)].into_iter().flat_map(
             |(run, seen)| {

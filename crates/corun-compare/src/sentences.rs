@@ -43,7 +43,7 @@ fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> 
             format!("a change, but perhaps no larger than the practical bound of {bound}")
         }
         Some(Unsettled::WithinNoiseFloor) => format!(
-            "a change that identical arms could feign in one of the runs (noise floor {})",
+            "a change that identical arms can show by noise alone in one of the runs (noise floor {})",
             percent(row.noise_floor.unwrap_or_default())
         ),
         Some(Unsettled::ForeignLoad) => {
@@ -60,7 +60,7 @@ pub(crate) fn with_itself(name: &str) -> Caveat {
     Caveat::new(
         "same-run",
         format!(
-            "The base and {name} are the same run: that it equals itself says nothing of a change."
+            "The base and {name} are the same run: comparing a run with itself shows no change."
         ),
     )
 }

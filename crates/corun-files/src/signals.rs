@@ -3,8 +3,8 @@
 //! nohup(1) ignores SIGHUP, and a shell without job control ignores SIGINT and SIGQUIT in what it runs in the
 //! background. A handler would undo that, here and in every program that is started from here.
 
-/// Whether a signal is ignored. Before a handler is installed, that is how this program was started: whoever
-/// installs one asks first, and leaves an ignored signal as it is.
+/// Whether a signal is ignored. Before a handler is installed, that is how this program was started:
+/// before it installs a handler, code asks here, and leaves an ignored signal as it is.
 pub fn is_signal_ignored(signal: i32) -> bool {
     // SAFETY: sigaction is plain data, and the call changes nothing without a new one.
     unsafe {

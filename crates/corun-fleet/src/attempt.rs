@@ -22,7 +22,7 @@ use crate::plan::{Plan, SmtArm, Task};
 use crate::results;
 use crate::submission::write;
 
-/// The most characters of what a failed measurement wrote.
+/// The most characters of the error message of a failed measurement.
 const MAX_REASON: usize = 600;
 
 /// What runs a task.

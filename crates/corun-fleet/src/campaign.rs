@@ -32,6 +32,8 @@ pub struct Campaign {
     pub smt: Vec<SmtArm>,
     /// Placements to measure; empty: those that `corun measure` chooses.
     pub placements: Vec<Placement>,
+    /// Whether each task searches for the best number of threads (`corun threads`) instead of measuring placements.
+    pub searches_threads: bool,
     /// How often each program is measured in each arm on each node.
     pub repeats: u32,
     /// What it may cost.
@@ -116,7 +118,7 @@ struct File {
     smt: Spanned<Vec<SmtArm>>,
     #[serde(default)]
     placements: Vec<Placement>,
-    threads: Option<Spanned<Vec<u32>>>,
+    threads: Option<Spanned<toml::Value>>,
     #[serde(default = "once")]
     repeats: Spanned<u32>,
     #[serde(default)]
@@ -194,8 +196,16 @@ impl Campaign {
         expect(!file.program.is_empty(), &file.name, || {
             "expected a [[program]] to measure, found none".to_owned()
         })?;
+        let threads = file.threads.as_ref().map(|it| Ok((it, threads(it)?))).transpose()?;
+        let searches_threads = matches!(threads, Some((_, Threads::Best)));
+        if let Some((at, Threads::Best)) = &threads {
+            expect(file.placements.is_empty() && file.budget.blocks.is_none(), at, || {
+                "expected neither `placements` nor `blocks` beside threads = \"best\", which chooses both".to_owned()
+            })?;
+        }
         Ok(Self {
-            placements: placements(&file.placements, file.threads.as_ref())?,
+            placements: placements(&file.placements, threads)?,
+            searches_threads,
             nodes: file.nodes.as_ref().map_or(Ok(Nodes::Any), nodes)?,
             programs: file.program.iter().map(program).collect::<Result<_, _>>()?,
             name: file.name.into_inner(),
@@ -212,18 +222,36 @@ fn expect<T>(is_so: bool, at: &Spanned<T>, sentence: impl FnOnce() -> String) ->
     if is_so { Ok(()) } else { Err((at.span().start, sentence())) }
 }
 
-/// The placements that count no workers, and those that do for each number of threads.
+/// How many threads.
+enum Threads {
+    /// The best number, which each task searches for.
+    Best,
+    Counts(Vec<u32>),
+}
+
+fn threads(value: &Spanned<toml::Value>) -> Result<Threads, Wrong> {
+    let count = |it: &toml::Value| {
+        u32::try_from(it.as_integer()?).ok().filter(|it| (1..=1 << 16).contains(it))
+    };
+    let found = match value.as_ref() {
+        toml::Value::String(text) if text == "best" => Some(Threads::Best),
+        toml::Value::Array(counts) if !counts.is_empty() => {
+            counts.iter().map(count).collect::<Option<_>>().map(Threads::Counts)
+        }
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let sentence = "expected \"best\" or numbers of threads from 1 on, such as [4, 8]";
+        (value.span().start, sentence.to_owned())
+    })
+}
+
+/// The placements; with numbers of threads each placement with each number.
 fn placements(
     placements: &[Placement],
-    threads: Option<&Spanned<Vec<u32>>>,
+    threads: Option<(&Spanned<toml::Value>, Threads)>,
 ) -> Result<Vec<Placement>, Wrong> {
-    let Some(threads) = threads else { return Ok(placements.to_vec()) };
-    let counts = threads.as_ref();
-    expect(
-        !counts.is_empty() && counts.iter().all(|it| (1..=1 << 16).contains(it)),
-        threads,
-        || "expected numbers of threads from 1 on".to_owned(),
-    )?;
+    let Some((threads, Threads::Counts(counts))) = threads else { return Ok(placements.to_vec()) };
     let kinds = if placements.is_empty() { &[Placement::Free(None)][..] } else { placements };
     let with = |placement: Placement| -> Result<Vec<Placement>, Wrong> {
         let form: fn(u32) -> Placement = match placement {
@@ -371,6 +399,21 @@ mod tests {
     }
 
     #[test]
+    fn the_best_number_of_threads_is_searched_for_in_placements_of_its_own() {
+        let program = "[[program]]\nworkload = \"fib\"\n";
+        let campaign = read(&format!("threads = \"best\"\n{program}")).unwrap();
+        assert!(campaign.searches_threads && campaign.placements.is_empty());
+        assert!(!read(program).unwrap().searches_threads);
+        for more in [
+            format!("threads = \"best\"\nplacements = [\"spread\"]\n{program}"),
+            format!("threads = \"best\"\n{program}[budget]\nblocks = 3\n"),
+        ] {
+            let said = read(&more).unwrap_err();
+            assert!(said.starts_with("it.toml: line 4: expected neither `placements`"), "{said}");
+        }
+    }
+
+    #[test]
     fn mistakes_are_named_with_their_line() {
         let program = "[[program]]\nworkload = \"fib\"\n";
         let said: Vec<String> = [
@@ -381,6 +424,9 @@ mod tests {
             format!("smt = [\"on\", \"on\"]\n{program}"),
             format!("smt = [\"off\"]\n{program}"),
             format!("repeats = 0\n{program}"),
+            format!("threads = []\n{program}"),
+            format!("threads = [4, -1]\n{program}"),
+            format!("threads = \"all\"\n{program}"),
             format!("{program}[budget]\ntime = \"soon\"\n"),
             format!("{program}[budget]\nnodehours = 3\n"),
             "[[program]]\nname = \"neither\"\n".to_owned(),

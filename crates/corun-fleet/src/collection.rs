@@ -1,15 +1,18 @@
 //! Documents of tasks that are done, kept in the store: each task once, however often it is collected.
 //!
 //! Every run has the tag `fleet:CAMPAIGN`, one with its task, and one with its node. The store keeps equal documents
-//! once; the tag of the task keeps a second answer of the same task out.
+//! once; it refuses a second answer with the tag of the same task.
 
 use corun_record::{FleetCollection, shown};
-use corun_store::{Origin, Store, Wanted, check_tags};
+use corun_store::{FirstAnswer, Origin, Store, check_tags};
 
 use crate::error::FleetError;
 use crate::layout::{Directory, TaskResult, task_name};
 use crate::plan::Plan;
 use crate::results::{self, Found};
+
+/// Results in one transaction: the disk takes longer to confirm one than to write many results.
+const BATCH: usize = 100;
 
 /// The tag of all runs of a campaign.
 pub fn campaign_tag(campaign: &str) -> String {
@@ -20,57 +23,52 @@ pub fn campaign_tag(campaign: &str) -> String {
 ///
 /// # Errors
 /// If the store or the directory cannot be written; what was collected before stays collected.
-pub fn collect(
+pub fn collect<'f>(
     plan: &Plan,
     directory: &Directory,
-    found: &Found,
+    found: &'f Found,
     store: &mut Store,
 ) -> Result<FleetCollection, FleetError> {
     let tag = campaign_tag(&plan.campaign);
-    let (mut added, mut known) = (0, 0);
     for result in results::counted(directory, found).values() {
         results::choose(directory, result)?;
     }
     // Another process may have chosen otherwise.
-    for (task, result) in results::counted(directory, found) {
-        let of_task = format!("{tag}:{}", task_name(task));
-        if !store.tagged(&of_task)?.is_empty() {
-            known += 1;
-            continue;
-        }
-        match keep(plan, result, store, [tag.clone(), of_task])? {
-            true => added += 1,
-            false => known += 1,
-        }
+    let answer = |(task, result): (u32, &'f TaskResult)| {
+        Some(FirstAnswer {
+            only: format!("{tag}:{}", task_name(task)),
+            origin: origin(plan, result, &tag),
+            document: result.document.as_ref()?.get(),
+        })
+    };
+    let answers: Vec<FirstAnswer<'_>> =
+        results::counted(directory, found).into_iter().filter_map(answer).collect();
+    let (mut added, mut known) = (0, 0);
+    for batch in answers.chunks(BATCH) {
+        let kept = store.add_first(batch)?;
+        let new = kept.iter().filter(|it| it.is_new).count() as u32;
+        added += new;
+        known += kept.len() as u32 - new;
     }
     Ok(FleetCollection { store: shown(store.path()), added, known, tag })
 }
 
-/// Keeps a result; whether it is new.
-fn keep(
-    plan: &Plan,
-    result: &TaskResult,
-    store: &mut Store,
-    tags: [String; 2],
-) -> Result<bool, FleetError> {
-    let Some(document) = &result.document else { return Ok(false) };
+/// Where a result comes from, with the tags of its campaign and its node.
+fn origin(plan: &Plan, result: &TaskResult, tag: &str) -> Origin {
     let node = &result.attempt.node;
     let line = plan.tasks.get(result.attempt.task as usize).map(|it| &it.arguments[..]);
-    let origin = Origin {
-        line: line.unwrap_or_default().iter().map(Into::into).collect(),
-        folder: plan.folder.to_string_lossy().into_owned(),
-        host: Some(node.clone()),
-        started: Some(result.attempt.started.clone()),
-        ..Origin::default()
-    };
-    let kept = store.add(&origin, document.get())?;
-    let number = store.find(&kept.id, Wanted::Finished)?;
-    let mut tags = tags.to_vec();
+    let mut tags = vec![tag.to_owned()];
     let of_node = format!("node:{node}");
     // A name that no tag may have is still in the result file.
     if check_tags(std::slice::from_ref(&of_node)).is_ok() {
         tags.push(of_node);
     }
-    store.tag(number, &tags, true)?;
-    Ok(kept.is_new)
+    Origin {
+        line: line.unwrap_or_default().iter().map(Into::into).collect(),
+        folder: plan.folder.to_string_lossy().into_owned(),
+        host: Some(node.clone()),
+        started: Some(result.attempt.started.clone()),
+        tags,
+        ..Origin::default()
+    }
 }

@@ -97,7 +97,7 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// For `map_err` of what is done with a file.
+    /// The error of an operation on this file, for `map_err`.
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { path, source }

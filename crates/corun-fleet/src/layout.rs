@@ -9,6 +9,7 @@
 //!   attempts/TASK.ATTEMPT.json      one file for each attempt that began (`Attempt`)
 //!   results/TASK.ATTEMPT.json       one file for each attempt that ended, done or failed (`TaskResult`)
 //!   chosen/TASK                     a symbolic link to the result that counts for a task
+//!   kept/TASK.db                    of a sweep of predictions: the store with the finished cells of a task
 //! ```
 //!
 //! TASK has five digits or more and counts from 0. ATTEMPT is `JOB-RESTARTS` under Slurm, such as `4711-0`, and
@@ -51,7 +52,7 @@ impl Directory {
         self.0.join("job.sh")
     }
 
-    /// The folder of what tasks write to their standard output and error.
+    /// The folder with the standard output and error of the tasks.
     pub fn logs(&self) -> PathBuf {
         self.0.join("logs")
     }
@@ -64,6 +65,11 @@ impl Directory {
     /// The folder with a file for each attempt that ended.
     pub fn results(&self) -> PathBuf {
         self.0.join("results")
+    }
+
+    /// The folder with a store for each task that keeps what it has finished.
+    pub fn kept(&self) -> PathBuf {
+        self.0.join("kept")
     }
 
     /// The folder with a link for each task whose result was chosen.

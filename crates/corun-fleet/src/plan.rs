@@ -287,9 +287,9 @@ fn arguments(
     smt: SmtArm,
 ) -> Result<Vec<String>, FleetError> {
     let Campaign { placements, budget, .. } = campaign;
-    let mut words: Vec<String> = ["measure", "--json", "-", "--quiet", "--no-store", "--max-time"]
-        .map(str::to_owned)
-        .to_vec();
+    let command = if campaign.searches_threads { "threads" } else { "measure" };
+    let mut words: Vec<String> =
+        [command, "--json", "-", "--quiet", "--no-store", "--max-time"].map(str::to_owned).to_vec();
     words.push(humantime::format_duration(budget.time).to_string().replace(' ', ""));
     if let Some(blocks) = budget.blocks {
         words.extend(["--blocks".to_owned(), blocks.to_string()]);
@@ -390,6 +390,13 @@ mod tests {
     fn a_command_is_words_after_the_separator() {
         let plan = planned(TWO, &[]).unwrap();
         insta::assert_snapshot!(shell_words::join(&plan.tasks[1].arguments));
+    }
+
+    #[test]
+    fn a_search_for_the_best_number_of_threads_is_another_command() {
+        let plan = planned(&format!("threads = \"best\"\n{TWO}"), &[]).unwrap();
+        let words = shell_words::join(&plan.tasks[0].arguments);
+        assert_eq!(words, "threads --json - --quiet --no-store --max-time 5m --workload fib");
     }
 
     #[test]

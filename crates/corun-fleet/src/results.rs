@@ -1,6 +1,6 @@
 //! The result files of a campaign, and which of a task's results counts.
 //!
-//! A task that was requeued, or ran twice, may leave several. The first that is chosen counts for ever: the choice
+//! A task that was requeued, or ran twice, may leave several. The first that is chosen counts from then on: the choice
 //! is a symbolic link, which symlink(2) makes for one of several processes only.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the files of a program held when its run began, so that a run is not gone on with beside others.
+//! What the files of a program held when its run began, so that a run is not resumed beside others.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;

@@ -24,6 +24,7 @@ mod request;
 mod resume;
 mod sentences;
 pub mod series;
+mod slurm_binding;
 mod standalone;
 mod stopping;
 pub mod suite;

@@ -24,6 +24,7 @@ use crate::initial_state::InitialState;
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
 use crate::resume::{Differs, Earlier};
+use crate::slurm_binding;
 use crate::stopping::PlannedAnalyses;
 
 /// Why a measurement could not be made.
@@ -38,7 +39,7 @@ pub enum MeasureError {
     /// An arm failed.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
-    /// An earlier run cannot be gone on with.
+    /// An earlier run cannot be resumed.
     #[error(transparent)]
     Differs(#[from] Differs),
 }
@@ -161,6 +162,8 @@ impl<'a> Measurement<'a> {
             },
         )?;
         let mut caveats = initial_state.caveats();
+        let variable = |name: &str| std::env::var(name).ok();
+        caveats.extend(slurm_binding::caveat(variable, &machine.allowed(), &machine.online()));
         caveats.extend(initial_state.choice(&cores, &layout.arms));
         caveats.extend(divided);
         let mut executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;

@@ -24,7 +24,7 @@ pub struct Earlier {
     pub may_be_changed: bool,
 }
 
-/// Why a run cannot be gone on with here and now.
+/// Why a run cannot be resumed here and now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected everything as it was when the run began, found differences: {}", differences.join("; "))]
 pub struct Differs {

@@ -195,7 +195,7 @@ fn reason(unsettled: Unsettled, practical: f64, noise_floor: Option<f64>) -> Str
         ),
         Unsettled::ForeignLoad => "while other programs took the workers' CPUs".to_owned(),
         Unsettled::WithinNoiseFloor => format!(
-            "a difference, but no larger than two identical arms could differ by here ({})",
+            "a difference, but no larger than one between two identical arms can be here ({})",
             noise_floor.map_or_else(|| "unknown".to_owned(), percent)
         ),
         Unsettled::ProgramWaits => "of a program that waits most of its time".to_owned(),

@@ -1,7 +1,7 @@
 //! Samples as series of logarithms: for each arm one number a block, its A/A twin averaged in.
 //!
 //! The twin is a second run of the same arm in the same block, so the mean of the two is the better
-//! figure, and their difference is what identical arms can differ by.
+//! figure, and their difference shows how far identical arms can be apart.
 
 use std::collections::BTreeMap;
 

@@ -294,7 +294,7 @@ fn energy_is_counted_for_each_operation() {
     assert_eq!(energy, [("spread", "J/operation", 310.0)], "one arm was not always counted");
 }
 
-/// A script that notes its process id in `$1` and goes on for ever.
+/// A script that notes its process id in `$1` and goes on forever.
 fn endless(folder: &TempDir) -> String {
     let path = folder.path().join("endless");
     std::fs::write(&path, "#!/bin/sh\necho $$ >> \"$1\"\nexec tail -f /dev/null\n").unwrap();

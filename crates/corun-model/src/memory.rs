@@ -169,7 +169,7 @@ pub struct Microtags {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineAlias {
-    /// Bits of a linear address, those inside a line among them, by which lines are told apart.
+    /// Bits of a linear address, those inside a line among them, by which lines are distinguished.
     pub bits: u32,
     /// Where it is from.
     pub source: String,

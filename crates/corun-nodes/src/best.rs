@@ -10,6 +10,7 @@ use corun_stats::best_of_several::{SharedLevel, Standing, standing};
 use corun_stats::{Estimate, RunValue, lies_within, paired, random_effects, repeats};
 
 use crate::figure::arm;
+use crate::search::RareArms;
 use crate::{NodeRun, ReportRequest};
 
 /// The level at which standard errors are asked for; they do not depend on it.
@@ -38,7 +39,9 @@ type Logs<'a> = BTreeMap<&'a str, BTreeMap<u32, f64>>;
 
 /// The arm with the most work in a second; `None` where there are fewer than two.
 pub(crate) fn best(runs: &[&NodeRun], request: &ReportRequest) -> Option<BestOverNodes> {
-    let candidates: BTreeSet<Candidate<'_>> = runs.iter().flat_map(|run| candidates(run)).collect();
+    let rare = RareArms::of(runs);
+    let candidates: BTreeSet<Candidate<'_>> =
+        runs.iter().flat_map(|run| candidates(run).filter(|it| !rare.has(run, it.arm))).collect();
     let candidates: Vec<Candidate<'_>> = candidates.into_iter().collect();
     if candidates.len() < 2 {
         return None;

@@ -20,8 +20,8 @@ pub(crate) fn caveats(
     if !whole.is_empty() && !types.iter().any(has_repeats) {
         caveats.push(Caveat::new(
             "no-repeats",
-            "Each program ran once on each node, so that what runs on one node differ by is part of what nodes differ by. \
-             Repeats separate the two.",
+            "Each program ran once on each node, so that the variance between runs of one node is part of the variance between \
+             nodes. Repeats separate the two.",
         ));
     }
     if !partial.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn caveats(
 
 fn few_nodes(of_type: &HardwareType) -> Option<Caveat> {
     let sentence = match of_type.nodes.len() {
-        1 => "one node was measured, which says nothing of what nodes of this type differ by",
+        1 => "only one node was measured, so that the variance between nodes is unknown",
         2 => {
             "two nodes were measured: the interval of their mean is wide, nothing is expected of a further node, and neither \
              can be called the odd one"

@@ -1,4 +1,4 @@
-//! One figure over nodes: its mean, what nodes differ by, and the nodes that do not belong to the others.
+//! One figure over nodes: its mean, the variance between nodes, and the outlying nodes.
 
 use corun_record::{FigureOverNodes, Metric, NodeValue, Observation, OutlyingValue};
 use corun_stats::{

@@ -1,7 +1,7 @@
 //! Runs of the same programs on many nodes: what they say of each hardware type, and which nodes differ from the others.
 //!
 //! It knows runs and the names of nodes, and nothing of how they came about. Nodes of different hardware are never taken
-//! together, and the values of nodes are never pooled: what nodes differ by is part of every interval.
+//! together, and the values of nodes are never pooled: the variance between nodes is part of every interval.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod advice;
@@ -11,6 +11,7 @@ mod figure;
 mod hardware;
 mod oddity;
 mod program;
+mod search;
 
 use std::collections::BTreeMap;
 
@@ -24,12 +25,14 @@ use crate::program::ProgramRuns;
 pub struct NodeRun {
     /// The node's name.
     pub node: String,
-    /// The name of what was run; runs of one name are compared.
+    /// The name of the program; runs with the same name are compared.
     pub program: String,
     /// What was different about it, such as `nomultithread`; its arms are other arms then.
     pub condition: Option<String>,
     /// The run.
     pub run: Run,
+    /// Whether its arms were chosen on the node itself, in a search for the best number of threads.
+    pub is_search: bool,
 }
 
 /// What is asked of a report.

@@ -78,8 +78,7 @@ fn of_figure(
     NodeFinding {
         kind,
         sentence: format!(
-            "{} of {}{against}{of_program}: {:.3} times that of the other nodes, {:.1} deviations off (probability by \
-             chance {chance})",
+            "{} of {}{against}{of_program}: {:.3} times that of the other nodes, {:.1} deviations off (p-value {chance})",
             figure.metric.name(),
             figure.arm,
             odd.ratio,

@@ -8,6 +8,7 @@ use corun_stats::{Bounds, Estimate, RunValue, Verdict, judge};
 use crate::best::best;
 use crate::figure::{Figure, FigureKey};
 use crate::hardware::nodes;
+use crate::search::RareArms;
 use crate::{NodeRun, ReportRequest};
 
 /// A program's runs, and the figures that they have.
@@ -32,11 +33,13 @@ pub(crate) fn of_type<'a>(runs: &[&'a NodeRun]) -> Vec<ProgramRuns<'a>> {
 
 /// Yields and throughputs, by arm.
 fn figures<'a>(runs: &[&'a NodeRun]) -> Vec<Figure<'a>> {
+    let rare = RareArms::of(runs);
     let mut figures: Vec<Figure<'a>> = Vec::new();
     for &run in runs {
         for seen in &run.run.observations {
             let is_shown = matches!(seen.metric, Metric::SmtYield | Metric::Throughput);
-            if !is_shown || seen.source != Source::Measured || seen.of.is_some() {
+            let is_rare = rare.has(run, &seen.arm);
+            if !is_shown || is_rare || seen.source != Source::Measured || seen.of.is_some() {
                 continue;
             }
             let it = seen.estimate;
@@ -59,7 +62,7 @@ impl ProgramRuns<'_> {
     pub(crate) fn over_nodes(&self, request: &ReportRequest, error_rate: f64) -> ProgramOverNodes {
         let figures: Vec<_> =
             self.figures.iter().map(|it| it.over_nodes(request, error_rate)).collect();
-        // Nodes that do not belong to the others in any figure say nothing of what is best for the others.
+        // A node that is outlying in any figure is left out: its best arm need not be that of the other nodes.
         let odd: Vec<&str> = figures
             .iter()
             .flat_map(|(figure, _)| &figure.values)
@@ -93,8 +96,8 @@ impl ProgramRuns<'_> {
     }
 }
 
-/// What the mean over nodes says. Identical arms of different nodes do not feign the same effect, so that there is no noise
-/// floor beside what nodes differ by.
+/// The verdict on the mean over nodes. There is no noise floor: a difference between identical arms on one node is not
+/// repeated on the others, and is part of the variance between nodes.
 fn answer(mean: &Estimate, practical: f64) -> Answer {
     match judge(mean, Bounds { practical: practical.ln_1p(), noise_floor: 0.0 }) {
         Verdict::Helps => Answer::Helps,

@@ -20,7 +20,7 @@ const RETIRING: &str = "retiring";
 /// How much longer the program takes beside siblings than alone, from windows of a run of `total` instructions.
 ///
 /// `beside` has a result of each pass with siblings, of the same windows as `alone`. With several windows, the interval is
-/// that of the choice of windows, which also differ by how far apart the copies were; of a run that was simulated whole, it
+/// that of the choice of windows, which also differ in how far apart the copies were; of a run that was simulated whole, it
 /// is that of the passes. None without windows, or if the two do not have the same windows.
 pub(crate) fn slowdown(
     alone: &SimulatedWindows,

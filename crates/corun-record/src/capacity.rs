@@ -68,7 +68,7 @@ impl Body for CapacityCurve {
 }
 
 impl CapacityCurve {
-    /// The yields that a capacity range may be narrowed to; `None` where the curve says nothing of siblings.
+    /// The yields that a capacity range may be narrowed to; `None` where the curve has no figures of siblings.
     pub fn yields(&self) -> Option<YieldRange> {
         let Estimate { low, high, .. } = self.smt_yield?;
         let source = match self.source {

@@ -30,7 +30,7 @@ pub struct FleetPlan {
     pub expected_node_hours: f64,
     /// Node hours if every task used its whole time limit.
     pub most_node_hours: f64,
-    /// What is to be known before it is submitted, a sentence each.
+    /// Remarks to read before it is submitted, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ pub struct FleetStatus {
     pub open: Vec<FleetTask>,
     /// What was collected; absent where that was not asked for.
     pub collected: Option<FleetCollection>,
-    /// What is to be known, a sentence each: damaged files, no answer from Slurm, CPUs that differ.
+    /// Remarks, a sentence each: damaged files, no answer from Slurm, CPUs that differ.
     pub remarks: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! A campaign over nodes: the document of `corun fleet report`.
 //!
-//! Figures are kept by hardware type, and the values of nodes are never pooled: each figure is a mean over nodes with what
-//! nodes differ by.
+//! Figures are kept by hardware type, and the values of nodes are never pooled: each figure is a mean over nodes with the
+//! variance between nodes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,14 +104,14 @@ pub struct FigureOverNodes {
     pub mean_with_outlying: Option<Estimate>,
     /// Where the level of one further node is expected; absent below three nodes. Its `blocks` are nodes.
     pub further_node: Option<Estimate>,
-    /// What the nodes' own levels differ by, as a deviation; absent below two nodes. Without repeats it includes what runs
-    /// on one node differ by.
+    /// The standard deviation between nodes, relative; absent below two nodes. Without repeats it includes the deviation
+    /// between runs of one node.
     pub between_nodes: Option<f64>,
     /// The interval of that deviation.
     pub between_nodes_interval: Option<[f64; 2]>,
-    /// What a node's value differs from its level by, as a deviation: its measurement.
+    /// The standard error of a node's value, relative: the deviation within nodes.
     pub within_node: f64,
-    /// What runs on one node differ by beyond what their blocks explain, as a deviation; absent without repeats.
+    /// The standard deviation between runs of one node beyond that within runs, relative; absent without repeats.
     pub between_runs: Option<f64>,
     /// The value of each node.
     pub values: Vec<NodeValue>,

@@ -90,7 +90,7 @@ pub enum Metric {
     EnergyPerOperation,
     /// X of an arm over X of the arm with the fewest workers, in a sweep of numbers of workers.
     Speedup,
-    /// The size of the largest effect that two identical arms could feign, as a fraction.
+    /// The size of the largest effect that two identical arms can show by noise alone, as a fraction.
     NoiseFloor,
 }
 
@@ -129,7 +129,7 @@ impl Metric {
         }
     }
 
-    /// What a ratio is of what, for who does not know its name; absent for what is no ratio of two arms.
+    /// The two values of a ratio, in words; absent for a metric that is no ratio of two arms.
     pub fn definition(self) -> Option<&'static str> {
         Some(match self {
             Self::SmtYield => {

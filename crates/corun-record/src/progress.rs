@@ -1,4 +1,4 @@
-//! How far long work has come: told by the crate that does it, shown by whoever started it.
+//! The progress of long work: reported by the crate that does it, shown by the command that started it.
 //!
 //! A crate knows no terminal; it says what it does, how much there is of it, and how much more is done. What is not
 //! known is not made up: a stage without a total has none.
@@ -44,30 +44,30 @@ impl Progress for Unwatched {
 /// Tells of units many at a time, so that telling costs nothing beside the work.
 pub struct Counter<'a> {
     progress: &'a dyn Progress,
-    untold: u64,
+    unreported: u64,
 }
 
 impl<'a> Counter<'a> {
-    /// Units that are told at a time.
+    /// Units that are reported at a time.
     const STEP: u64 = 1 << 16;
 
     /// Of a stage that has begun.
     pub fn new(progress: &'a dyn Progress) -> Self {
-        Self { progress, untold: 0 }
+        Self { progress, unreported: 0 }
     }
 
     /// So many more are done.
     #[inline]
     pub fn add(&mut self, units: u64) {
-        self.untold += units;
-        if self.untold >= Self::STEP {
+        self.unreported += units;
+        if self.unreported >= Self::STEP {
             self.tell();
         }
     }
 
     #[cold]
     fn tell(&mut self) {
-        self.progress.advance(std::mem::take(&mut self.untold));
+        self.progress.advance(std::mem::take(&mut self.unreported));
     }
 }
 
@@ -88,8 +88,8 @@ pub struct Portion<'a> {
 struct PortionState {
     total: Option<u64>,
     done: u64,
-    /// Units of the whole that were told.
-    told: u64,
+    /// Units of the whole that were reported.
+    reported: u64,
 }
 
 impl<'a> Portion<'a> {
@@ -99,9 +99,9 @@ impl<'a> Portion<'a> {
     }
 
     fn tell_up_to(&self, state: &mut PortionState, units: u64) {
-        let new = units.min(self.units).saturating_sub(state.told);
+        let new = units.min(self.units).saturating_sub(state.reported);
         if new > 0 {
-            state.told += new;
+            state.reported += new;
             self.whole.advance(new);
         }
     }

@@ -97,7 +97,7 @@ pub struct ComparedObservation {
     /// The deviation of equal runs that was reckoned with, as a fraction; absent where it does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_deviation: Option<f64>,
-    /// The largest effect that identical arms could feign in either run, as a fraction.
+    /// The largest effect that identical arms can show by noise alone in either run, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<f64>,
     /// Whether other programs took so much of the workers' CPUs that nothing can be said of the program.

@@ -143,7 +143,7 @@ pub fn block_timings_to_csv(record: &Record<BlockTimings>) -> String {
     text
 }
 
-/// What came of timing blocks, in a few lines.
+/// The outcome of timing blocks, in a few lines.
 pub fn block_timings_to_terminal(record: &Record<BlockTimings>) -> String {
     let found = &record.body;
     let mut text = format!(

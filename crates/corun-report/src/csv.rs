@@ -41,14 +41,10 @@ fn rows<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn row(run: &Run, seen: &Observation) -> [String; 14] {
-    let source = serde_json::to_value(seen.source).unwrap_or_default();
+/// The columns of an observation: metric, arm, against, unit, value, low, high and level.
+pub(crate) fn figure(seen: &Observation) -> [String; 8] {
     let metric = serde_json::to_value(seen.metric).unwrap_or_default();
-    let parameters: Vec<String> =
-        run.workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     [
-        run.workload.name.clone(),
-        run.machine.cpu_model.clone().unwrap_or_default(),
         metric.as_str().unwrap_or_default().to_owned(),
         seen.arm.clone(),
         seen.against.clone().unwrap_or_default(),
@@ -57,6 +53,25 @@ fn row(run: &Run, seen: &Observation) -> [String; 14] {
         seen.estimate.low.to_string(),
         seen.estimate.high.to_string(),
         seen.estimate.level.to_string(),
+    ]
+}
+
+fn row(run: &Run, seen: &Observation) -> [String; 14] {
+    let source = serde_json::to_value(seen.source).unwrap_or_default();
+    let [metric, arm, against, unit, value, low, high, level] = figure(seen);
+    let parameters: Vec<String> =
+        run.workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    [
+        run.workload.name.clone(),
+        run.machine.cpu_model.clone().unwrap_or_default(),
+        metric,
+        arm,
+        against,
+        unit,
+        value,
+        low,
+        high,
+        level,
         seen.estimate.blocks.to_string(),
         source.as_str().unwrap_or_default().to_owned(),
         parameters.join(" "),

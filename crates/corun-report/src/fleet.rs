@@ -35,7 +35,7 @@ pub fn fleet_plan_to_terminal(plan: &FleetPlan, columns: u16) -> String {
     for line in on_lines(&plan.script).lines() {
         text += &format!("  {line}\n");
     }
-    section(&mut text, "To be known", plan.remarks.clone(), columns);
+    section(&mut text, "Remarks", plan.remarks.clone(), columns);
     text
 }
 
@@ -73,7 +73,7 @@ pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
         steps.push(format!("Keep what is done: corun fleet collect {directory}"));
     }
     section(&mut text, "What to do", steps, columns);
-    section(&mut text, "To be known", status.remarks.clone(), columns);
+    section(&mut text, "Remarks", status.remarks.clone(), columns);
     text
 }
 

@@ -1,6 +1,6 @@
 //! Runs that are kept, a row each.
 
-use corun_record::{EndReason, KeptRun, KeptRunList};
+use corun_record::{Body, EndReason, KeptRun, KeptRunList, PredictionSweep};
 
 use crate::prose::plural;
 use crate::tables::Table;
@@ -50,7 +50,8 @@ fn beginning(text: &str, most: usize) -> String {
 
 /// The answer, or how far a run without one has come.
 fn answer(run: &KeptRun) -> String {
-    let blocks = || plural(run.blocks.unwrap_or(0) as usize, "block");
+    let step = if run.document == PredictionSweep::FORMAT { "cell" } else { "block" };
+    let blocks = || plural(run.blocks.unwrap_or(0) as usize, step);
     let said = match (run.ending, run.is_running) {
         (Some(EndReason::Interrupted), _) => format!("interrupted; {}", run.answer),
         (Some(_), _) => run.answer.clone(),
@@ -92,6 +93,7 @@ mod tests {
             run(Some(EndReason::Completed), false),
             run(None, true),
             KeptRun { note: "odd".to_owned(), ..run(None, false) },
+            KeptRun { document: "corun-sweep".to_owned(), ..run(None, false) },
         ];
         let list = KeptRunList { store: "corun.db".to_owned(), runs, more: 2 };
         let text = list_runs(&list, 120);
@@ -103,6 +105,7 @@ mod tests {
             "It helps.",
             "running, 1 block so far",
             "unfinished, 1 block (odd)",
+            "unfinished, 1 cell",
             "a b",
             "2 older runs not shown",
         ] {

@@ -1,4 +1,4 @@
-//! What came of a run: times, rates, latencies, how busy CPUs were, how fair it was.
+//! The outcome of a run: times, rates, latencies, how busy CPUs were, how fair it was.
 
 use corun_record::{
     ScheduledCore, ScheduledCpu, ScheduledMigrations, ScheduledRun, ScheduledTimes,
@@ -9,7 +9,7 @@ use super::engine::{Record, State, Task};
 use super::program::Load;
 use super::topology::Topology;
 
-/// What came of a run. Times are nanoseconds.
+/// The outcome of a run. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// From the start until the last task ended, or the last request from outside was served.

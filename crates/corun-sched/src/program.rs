@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::ScheduleError;
 
-/// A length of work or of time in nanoseconds, drawn anew at each use.
+/// A length of work or of time in nanoseconds, drawn independently at each use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
     /// Always the same.
@@ -197,7 +197,7 @@ impl Load {
         })
     }
 
-    /// Whether runs with different seeds can differ by what the tasks do.
+    /// Whether the tasks can do different work in runs with different seeds.
     pub fn is_random(&self) -> bool {
         let is_random = |step: &Step| match step {
             Step::Run(amount) | Step::Sleep(amount) | Step::Disk(_, amount) => amount.is_random(),

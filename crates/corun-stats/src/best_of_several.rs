@@ -38,7 +38,7 @@ pub enum Standing {
 
 /// What an estimate of `ln(first / second)`, at the level of one comparison, shows of the first.
 ///
-/// No difference is claimed that two identical arms could feign: `noise_floor`. All on the log scale.
+/// No difference is claimed that two identical arms can show by noise alone: `noise_floor`. All on the log scale.
 pub fn standing(estimate: &Estimate, practical: f64, noise_floor: f64) -> Standing {
     let is_claimed = estimate.log.abs() > noise_floor;
     if is_claimed && estimate.high < -practical {

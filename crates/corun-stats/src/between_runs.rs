@@ -1,4 +1,4 @@
-//! Comparing two runs that share no blocks: Welch's interval, widened by what equal runs differ by.
+//! Comparing two runs that share no blocks: Welch's interval, widened by the variance between equal runs.
 //!
 //! Samples of one run share its page colours, its memory layout and the state of the clock, so that the run is the
 //! unit of analysis and its blocks say nothing about the next run (Kalibera and Jones 2013; Curtsinger and Berger
@@ -9,8 +9,8 @@ use crate::estimate::{Estimate, student_t};
 
 /// The deviation of equal runs that is assumed where nothing is known of them, as a share: the floor.
 ///
-/// Two runs then differ by up to 6.9 % (1.96 deviations of a difference) by chance. `docs/comparing.md` says what equal
-/// runs were seen to differ by, and how often false alarms are raised with this floor.
+/// 95 % of the differences between two equal runs are then at most 6.9 % (1.96 deviations of a difference).
+/// `docs/comparing.md` has measured differences of equal runs, and how often false alarms are raised with this floor.
 pub const FLOOR_DEVIATION: f64 = 0.025;
 /// How many degrees of freedom of a history the floor weighs as much as: a long history replaces it.
 const FLOOR_WEIGHT: f64 = 2.5;

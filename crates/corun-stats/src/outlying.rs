@@ -76,7 +76,7 @@ fn compared(index: usize, value: &RunValue, fit: &Fit, others: usize) -> Option<
         _ => distance / deviation,
     };
     // The errors of both variances count as Satterthwaite 1946 has them, and never less than those of the plain deviation
-    // of the others: the variance between them may be estimated as 0 by chance.
+    // of the others: the estimated variance between them can be 0 although the true one is not.
     let of_others = (others - 1) as f64;
     let uncertainty = between.powi(2) / of_others + within.powi(2) / value.freedom();
     let freedom = match (between + within).powi(2) / uncertainty {

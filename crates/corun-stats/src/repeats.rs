@@ -5,7 +5,7 @@ use crate::between_runs::RunValue;
 /// The runs of each source, as one value each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repeats {
-    /// The mean of each source, with its error: that of its runs' blocks, and what runs of one source differ by beyond it.
+    /// The mean of each source, with its error: from the variance within runs and that between runs of one source.
     pub values: Vec<RunValue>,
     /// The deviation of runs of one source beyond what their own blocks explain, on the log scale; absent where no source
     /// has two runs.
@@ -14,8 +14,9 @@ pub struct Repeats {
 
 /// The runs of each source as one value: sources without runs are left out.
 ///
-/// What runs of one source differ by is estimated from all sources that have several (analysis of variance, one way), since
-/// two or three runs of one source say little about it. Where none has, it is part of what sources differ by.
+/// The variance between runs of one source is estimated from all sources with several runs (one-way analysis of variance):
+/// two or three runs of one source are too few to estimate it. Where no source has several, the variance between runs is
+/// part of the variance between sources.
 pub fn repeats(sources: &[Vec<RunValue>]) -> Repeats {
     let runs = || sources.iter().flatten();
     let freedom: usize = sources.iter().map(|it| it.len().saturating_sub(1)).sum();

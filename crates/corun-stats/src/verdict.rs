@@ -32,7 +32,7 @@ pub enum Unsettled {
     ProgramWaits,
     /// Load of others took so much from the arms that nothing can be said of the arms themselves.
     ForeignLoad,
-    /// There is a difference, but one that two identical arms could feign here.
+    /// There is a difference, but one that two identical arms can show by noise alone here.
     WithinNoiseFloor,
 }
 
@@ -41,7 +41,7 @@ pub enum Unsettled {
 pub struct Bounds {
     /// The smallest effect that matters; `ln(1.02)` for 2 %, 0 to make "no effect" unclaimable.
     pub practical: f64,
-    /// The largest effect that two identical arms could feign; see [`noise_floor`].
+    /// The largest effect that two identical arms can show by noise alone; see [`noise_floor`].
     pub noise_floor: f64,
 }
 
@@ -79,7 +79,7 @@ pub fn lies_within(estimate: &Estimate, bound: f64) -> bool {
         .is_some_and(|interval| -bound < interval.low && interval.high < bound)
 }
 
-/// The largest effect that two identical arms could feign: the farther end of the 95 % interval of
+/// The largest effect that two identical arms can show by noise alone: the farther end of the 95 % interval of
 /// the log ratios between an arm and its A/A twin. `None` where there is no such interval.
 pub fn noise_floor(twin_log_ratios: &[f64]) -> Option<f64> {
     let twins = paired(twin_log_ratios, 0.95)?;

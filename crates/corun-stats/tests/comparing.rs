@@ -105,7 +105,7 @@ const CONDITIONS: [Condition; 15] = [
     condition(Noise::Outliers, Drift::Still, Shift::Normal(0.01)),
 ];
 
-/// A run of one arm: its value, and the largest effect that its identical arms could feign.
+/// A run of one arm: its value, and the largest effect that its identical arms can show by noise alone.
 #[derive(Debug, Clone, Copy)]
 struct SimulatedRun {
     value: RunValue,

@@ -26,7 +26,7 @@ struct Cluster {
     between: f64,
     /// The standard error of a run by its own blocks.
     within: f64,
-    /// What runs of one node differ by beyond it.
+    /// The deviation between runs of one node.
     between_runs: f64,
     repeats: usize,
 }
@@ -110,14 +110,14 @@ fn covered(cluster: Cluster, campaigns: u64) -> Covered {
 fn intervals_over_nodes_cover_the_truth() {
     let conditions = [
         ("3 nodes, small errors", Cluster::of(3, 0.2 * BETWEEN), 8_000),
-        ("3 nodes, errors as large as what nodes differ by", Cluster::of(3, BETWEEN), 8_000),
+        ("3 nodes, errors as large as the deviation between nodes", Cluster::of(3, BETWEEN), 8_000),
         ("5 nodes, half as large", Cluster::of(5, 0.5 * BETWEEN), 8_000),
         ("20 nodes, half as large", Cluster::of(20, 0.5 * BETWEEN), 4_000),
         ("20 nodes, twice as large", Cluster::of(20, 2.0 * BETWEEN), 4_000),
         ("400 nodes, half as large", Cluster::of(400, 0.5 * BETWEEN), 2_000),
         ("400 nodes, twice as large", Cluster::of(400, 2.0 * BETWEEN), 2_000),
         (
-            "20 nodes, three runs that differ by as much as nodes",
+            "20 nodes, three runs, deviation between runs as large as between nodes",
             Cluster { between_runs: BETWEEN, repeats: 3, ..Cluster::of(20, 0.5 * BETWEEN) },
             4_000,
         ),
@@ -127,7 +127,7 @@ fn intervals_over_nodes_cover_the_truth() {
         let found = covered(cluster, campaigns);
         for (what, covered) in [
             ("the mean", found.mean),
-            ("what nodes differ by", found.between),
+            ("the deviation between nodes", found.between),
             ("a further node", found.further),
         ] {
             // Where three nodes have large errors their mean is rather too uncertain: that of the plain model is the least.
@@ -163,7 +163,7 @@ fn nodes_that_belong_together_are_seldom_called_outlying() {
         });
         let of_all = named as f64 / (campaigns as f64 * nodes as f64);
         let what = format!(
-            "{nodes} nodes, errors {within} times what they differ by: of all nodes {:.4} %, of campaigns",
+            "{nodes} nodes, errors {within} times the deviation between nodes: of all nodes {:.4} %, of campaigns",
             100.0 * of_all
         );
         wrong.extend(check(&what, share, 0.0..=0.065).err());

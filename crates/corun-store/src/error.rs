@@ -72,18 +72,18 @@ pub enum StoreError {
         /// Their ids.
         ids: Vec<String>,
     },
-    /// It has blocks and no answer yet.
-    #[error("expected a finished run, found {id} with finished blocks and no answer")]
+    /// It has finished blocks or cells, and no answer yet.
+    #[error("expected a finished run, found {id} with no answer yet")]
     Unfinished {
         /// The run.
         id: String,
         /// Whether it is still being measured.
         is_running: bool,
-        /// Whether it can be gone on with.
-        is_resumable: bool,
+        /// The subcommand that resumes it, if one does.
+        command: Option<&'static str>,
     },
-    /// It cannot be gone on with.
-    #[error("expected a run of `corun measure` that ended early, found {id}: {reason}")]
+    /// It cannot be resumed.
+    #[error("expected a run that can be resumed, found {id}: {reason}")]
     NotResumable {
         /// The run.
         id: String,
@@ -175,13 +175,16 @@ impl Actionable for StoreError {
             }
             Self::Ambiguous { .. } => "Give more characters of the id.".to_owned(),
             Self::Unfinished { is_running: true, .. } => "Wait until it has ended.".to_owned(),
-            Self::Unfinished { id, is_resumable: true, .. } => {
-                format!("Go on with it: corun measure --resume {id}")
+            Self::Unfinished { id, command: Some("sweep"), .. } => {
+                format!("Resume it with the options that it was begun with, and --resume {id}")
+            }
+            Self::Unfinished { id, command: Some(command), .. } => {
+                format!("Resume it: corun {command} --resume {id}")
             }
             Self::Unfinished { id, .. } => format!(
                 "Run it again; what was measured of it is in: corun runs export {id} --csv FILE"
             ),
-            Self::NotResumable { .. } => "Measure anew.".to_owned(),
+            Self::NotResumable { .. } => "Run the command again without --resume.".to_owned(),
             Self::Tag { .. } => "For instance: corun runs tag last before-upgrade".to_owned(),
             Self::Document(_) => {
                 "Name a file that corun wrote with --json FILE, or hyperfine with --export-json FILE.".to_owned()

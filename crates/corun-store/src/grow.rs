@@ -1,11 +1,14 @@
-//! A run that is kept block by block while it goes on, so that whatever ends corun, its finished blocks are there.
+//! A run that is kept step by step, so that whatever ends corun, its finished steps are there: the blocks of a
+//! measurement, the cells of a sweep of predictions.
 //!
-//! Each finished block is a transaction. The answer takes the place of the blocks; a run without one can be gone on
-//! with where its command can, from the run as it was before its first block.
+//! Each finished step is a transaction. The answer takes the place of the steps. A run without an answer can be resumed
+//! where its command can do so, from the run as it was before its first step.
 
 use std::ffi::OsString;
 
-use corun_record::{Arm, Document, EndReason, Run, Sample, Workload};
+use corun_record::{
+    Arm, Body, Document, EndReason, PredictionSweep, Record, Run, Sample, SweepCell, Workload,
+};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::content::{Content, Part, content, title};
@@ -13,25 +16,26 @@ use crate::error::StoreError;
 use crate::keep::{
     Origin, answer, insert_frame, insert_run, insert_samples, packed, unpacked_line,
 };
+use crate::names::Wanted;
 use crate::process;
 use crate::store::Store;
 
-/// A run on its way into a store. It is there from its first finished block on.
+/// A run on its way into a store. It is there from its first finished step on.
 #[derive(Debug)]
 pub struct Growing {
     origin: Origin,
     format: &'static str,
     version: u32,
     number: Option<i64>,
-    /// The part that blocks belong to, by number.
+    /// The part that steps belong to, by number.
     index: i64,
-    /// What is said of the part with its first block.
+    /// The part that is written with its first step.
     unsaid: Option<Frame>,
-    /// Whether it was begun by another process, which has said all that is to be said before the first block.
+    /// Whether it was begun by another process, which has written all that precedes the first step.
     goes_on: bool,
 }
 
-/// A part before its first block.
+/// A part before its first step.
 #[derive(Debug)]
 struct Frame {
     started: String,
@@ -46,10 +50,25 @@ impl Growing {
         Self { origin, format, version, number: None, index: -1, unsaid: None, goes_on: false }
     }
 
-    /// A run of the store that goes on.
+    /// A run of the store that is resumed.
     pub fn going_on(number: i64) -> Self {
         let new = Self::new(Origin::default(), Run::FORMAT, Run::VERSION);
         Self { number: Some(number), index: 0, goes_on: true, ..new }
+    }
+
+    /// The next cells are of this sweep, which has the predictions that are known before the first of them.
+    pub fn begin_sweep(&mut self, sweep: &Record<PredictionSweep>) {
+        if self.goes_on {
+            return;
+        }
+        self.index += 1;
+        let first = sweep.body.cells.first().map(|it| it.program.clone());
+        self.unsaid = Some(Frame {
+            started: sweep.started.clone(),
+            host: None,
+            part: Part { workload: first.unwrap_or_default(), ..Part::default() },
+            beginning: Some(sweep.to_json()),
+        });
     }
 
     /// The next blocks are of this experiment; it is as complete as it can be without a block.
@@ -94,7 +113,18 @@ impl Growing {
     }
 }
 
-/// A run that ended early, to go on with.
+/// A sweep that is resumed.
+#[derive(Debug)]
+pub struct UnfinishedSweep {
+    /// Its number.
+    pub number: i64,
+    /// Its id.
+    pub id: String,
+    /// The sweep with the cells that were finished.
+    pub sweep: PredictionSweep,
+}
+
+/// A run that ended early, and is resumed.
 #[derive(Debug)]
 pub struct Unfinished {
     /// Its number.
@@ -123,7 +153,40 @@ impl Store {
         samples: &[Sample],
     ) -> Result<(), StoreError> {
         let Some(block) = samples.first().map(|it| it.block) else { return Ok(()) };
-        let json = serde_json::to_string(samples).unwrap_or_default();
+        let json = packed(&serde_json::to_string(samples).unwrap_or_default());
+        self.add_step(growing, elapsed_s, |change, number, index| {
+            change
+                .prepare_cached("INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![number, index, block, elapsed_s, json])?;
+            insert_samples(change, number, index, samples)
+        })
+    }
+
+    /// Keeps a predicted cell of a sweep.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub fn add_cell(
+        &mut self,
+        growing: &mut Growing,
+        elapsed_s: f64,
+        cell: &SweepCell,
+    ) -> Result<(), StoreError> {
+        let json = packed(&serde_json::to_string(cell).unwrap_or_default());
+        self.add_step(growing, elapsed_s, |change, number, _| {
+            let insert = "INSERT INTO cells SELECT ?1, count(*), ?2, ?3 FROM cells WHERE run = ?1";
+            change.prepare_cached(insert)?.execute(params![number, elapsed_s, json])?;
+            Ok(())
+        })
+    }
+
+    /// Keeps a step, with all that precedes the first one; `insert` is given the numbers of the run and of its part.
+    fn add_step(
+        &mut self,
+        growing: &mut Growing,
+        elapsed_s: f64,
+        insert: impl FnOnce(&Transaction<'_>, i64, i64) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
         let number = self.write(|change| {
             let number = match (growing.number, &growing.unsaid) {
                 (Some(number), _) => {
@@ -146,10 +209,7 @@ impl Store {
                     "UPDATE runs SET elapsed_s = ?2, writer = ?3, ending = NULL WHERE number = ?1",
                 )?
                 .execute(params![number, elapsed_s, process::own()])?;
-            change
-                .prepare_cached("INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5)")?
-                .execute(params![number, growing.index, block, elapsed_s, packed(&json)])?;
-            insert_samples(change, number, growing.index, samples)?;
+            insert(change, number, growing.index)?;
             Ok(Some(number))
         })?;
         growing.number = number;
@@ -157,7 +217,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the answer of a run, in the place of its blocks.
+    /// Keeps the answer of a run, in place of its blocks.
     ///
     /// # Errors
     /// If it is no document of a run, or the store cannot be written.
@@ -170,13 +230,63 @@ impl Store {
         self.write(|change| answer(change, number, &content, document, &digest))
     }
 
-    /// A run of `corun measure` that ended early, claimed by this process so that no other goes on with it.
+    /// A run of `corun measure` that ended early, claimed by this process so that no other resumes it.
     ///
     /// # Errors
     /// If there is none of this name, it is being measured, or it has ended as planned.
     pub fn resume(&mut self, name: &str) -> Result<Unfinished, StoreError> {
-        let number = self.find(name, crate::Wanted::EndedEarly)?;
-        let row = self.read(|it| {
+        let number = self.find(name, Wanted::EndedEarly)?;
+        let row = self.row(number)?;
+        if row.format != Run::FORMAT {
+            return Err(row.not_resumable("it is of another command than `corun measure`"));
+        }
+        if row.line.is_empty() {
+            return Err(row.not_resumable("it was imported, so that its command line is unknown"));
+        }
+        match row.ending.as_deref() {
+            None | Some("interrupted" | "failed") => {}
+            Some(_) => return Err(row.not_resumable("it ended as planned")),
+        }
+        self.claim(number, &row)?;
+        let run = self.so_far(number, &row)?;
+        Ok(Unfinished {
+            number,
+            line: unpacked_line(&row.line),
+            folder: row.folder,
+            run,
+            elapsed_s: row.elapsed_s,
+            id: row.id,
+        })
+    }
+
+    /// A run of `corun sweep`, claimed by this process so that no other resumes it.
+    ///
+    /// # Errors
+    /// If there is none of this name, or a process is adding cells to it.
+    pub fn resume_sweep(&mut self, name: &str) -> Result<UnfinishedSweep, StoreError> {
+        let number = self.find(name, Wanted::Sweep)?;
+        let row = self.row(number)?;
+        if row.format != PredictionSweep::FORMAT {
+            return Err(row.not_resumable("it is of another command than `corun sweep`"));
+        }
+        self.claim(number, &row)?;
+        let text = self.beginning(number, &row)?;
+        let read = Record::<PredictionSweep>::from_json(&text);
+        let mut sweep = read.map_err(|error| StoreError::Document(error.to_string()))?.body;
+        let cells = self.steps("SELECT json FROM cells WHERE run = ?1 ORDER BY cell", number)?;
+        for json in cells {
+            let cell: SweepCell = serde_json::from_str(&json)
+                .map_err(|error| StoreError::Document(error.to_string()))?;
+            match sweep.cells.iter_mut().find(|it| it.is_same(&cell)) {
+                Some(known) => *known = cell,
+                None => sweep.cells.push(cell),
+            }
+        }
+        Ok(UnfinishedSweep { number, id: row.id, sweep })
+    }
+
+    fn row(&self, number: i64) -> Result<Row, StoreError> {
+        self.read(|it| {
             it.query_row(
                 "SELECT id, format, line, folder, elapsed_s, ending, writer FROM runs WHERE number = ?1",
                 [number],
@@ -192,29 +302,6 @@ impl Store {
                     })
                 },
             )
-        })?;
-        let not_resumable = |reason: &str| {
-            Err(StoreError::NotResumable { id: row.id.clone(), reason: reason.to_owned() })
-        };
-        if row.format != Run::FORMAT {
-            return not_resumable("it is of another command");
-        }
-        if row.line.is_empty() {
-            return not_resumable("it was imported, so that its command line is unknown");
-        }
-        match row.ending.as_deref() {
-            None | Some("interrupted" | "failed") => {}
-            Some(_) => return not_resumable("it ended as planned"),
-        }
-        self.claim(number, &row)?;
-        let run = self.so_far(number, &row.id)?;
-        Ok(Unfinished {
-            number,
-            line: unpacked_line(&row.line),
-            folder: row.folder,
-            run,
-            elapsed_s: row.elapsed_s,
-            id: row.id,
         })
     }
 
@@ -226,7 +313,7 @@ impl Store {
                 })?;
             if writer.is_some_and(|it| process::is_running(&it)) || row.is_running() {
                 let id = row.id.clone();
-                let error = StoreError::Unfinished { id, is_running: true, is_resumable: true };
+                let error = StoreError::Unfinished { id, is_running: true, command: None };
                 return Err(error.into());
             }
             change.execute(
@@ -238,7 +325,25 @@ impl Store {
     }
 
     /// The run with the samples of its document, if it has one, and of the blocks after that.
-    fn so_far(&self, number: i64, id: &str) -> Result<Run, StoreError> {
+    fn so_far(&self, number: i64, row: &Row) -> Result<Run, StoreError> {
+        let text = self.beginning(number, row)?;
+        let mut run =
+            Run::from_json(&text).map_err(|error| StoreError::Document(error.to_string()))?;
+        let query = "SELECT samples FROM blocks WHERE run = ?1 AND part = 0 ORDER BY block";
+        for json in self.steps(query, number)? {
+            let samples: Vec<Sample> = serde_json::from_str(&json)
+                .map_err(|error| StoreError::Document(error.to_string()))?;
+            run.samples.extend(samples);
+        }
+        run.design.blocks = run.samples.last().map_or(0, |it| it.block.saturating_add(1));
+        Ok(run)
+    }
+
+    /// The document of a run, else what it was before its first step.
+    fn beginning(&self, number: i64, row: &Row) -> Result<String, StoreError> {
+        if let Some(document) = self.document(number)? {
+            return Ok(document);
+        }
         let beginning: Option<Vec<u8>> = self.read(|it| {
             it.query_row(
                 "SELECT beginning FROM parts WHERE run = ?1 AND part = 0 AND beginning IS NOT NULL",
@@ -247,33 +352,22 @@ impl Store {
             )
             .optional()
         })?;
-        let text = match (self.document(number)?, beginning) {
-            (Some(document), _) => document,
-            (None, Some(beginning)) => self.unpacked(&beginning)?,
-            (None, None) => {
-                let reason = "what it was before its first block is not kept".to_owned();
-                return Err(StoreError::NotResumable { id: id.to_owned(), reason });
-            }
-        };
-        let mut run =
-            Run::from_json(&text).map_err(|error| StoreError::Document(error.to_string()))?;
-        let blocks: Vec<Vec<u8>> = self.read(|it| {
-            let mut all = it
-                .prepare("SELECT samples FROM blocks WHERE run = ?1 AND part = 0 ORDER BY block")?;
-            all.query_map([number], |row| row.get(0))?.collect()
+        let beginning = beginning.ok_or_else(|| {
+            row.not_resumable("the run as it was before its first block is not in the store")
         })?;
-        for block in blocks {
-            let samples: Vec<Sample> = serde_json::from_str(&self.unpacked(&block)?)
-                .map_err(|error| StoreError::Document(error.to_string()))?;
-            run.samples.extend(samples);
-        }
-        run.design.blocks = run.samples.last().map_or(0, |it| it.block.saturating_add(1));
-        Ok(run)
+        self.unpacked(&beginning)
+    }
+
+    /// The JSON of each finished step that a query finds.
+    fn steps(&self, query: &str, number: i64) -> Result<Vec<String>, StoreError> {
+        let packed: Vec<Vec<u8>> =
+            self.read(|it| it.prepare(query)?.query_map([number], |row| row.get(0))?.collect())?;
+        packed.iter().map(|bytes| self.unpacked(bytes)).collect()
     }
 }
 
-/// Makes a run that was answered, and goes on, one of blocks without an answer again: otherwise its document would know
-/// fewer blocks than its tables. The answer becomes what the blocks follow.
+/// Makes an answered run that is resumed one without an answer: otherwise its document would have fewer steps than its
+/// tables. The answer becomes the beginning that the steps follow.
 fn take_answer_back(change: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
     let moved = change
         .prepare_cached(
@@ -289,7 +383,7 @@ fn take_answer_back(change: &Transaction<'_>, number: i64) -> rusqlite::Result<(
     Ok(())
 }
 
-/// What is kept of an unfinished run beside its blocks.
+/// What is kept of a run beside its steps.
 struct Row {
     id: String,
     format: String,
@@ -301,6 +395,10 @@ struct Row {
 }
 
 impl Row {
+    fn not_resumable(&self, reason: &str) -> StoreError {
+        StoreError::NotResumable { id: self.id.clone(), reason: reason.to_owned() }
+    }
+
     fn is_running(&self) -> bool {
         self.writer.as_deref().is_some_and(process::is_running)
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::content::{Content, Part, content};
 use crate::error::StoreError;
+use crate::names::{check_tags, set_tags};
 use crate::store::{Refusal, Store};
 
 /// Where a run comes from, as far as its document does not say.
@@ -23,6 +24,19 @@ pub struct Origin {
     pub host: Option<String>,
     /// The start in RFC 3339 and UTC, where the document says none.
     pub started: Option<String>,
+    /// The tags that it gets, also where its document is kept already.
+    pub tags: Vec<String>,
+}
+
+/// An answer of which one is kept for each tag `only`.
+#[derive(Debug, Clone)]
+pub struct FirstAnswer<'a> {
+    /// The tag that no other run has.
+    pub only: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its document.
+    pub document: &'a str,
 }
 
 /// A document in the store.
@@ -35,10 +49,10 @@ pub struct Added {
 }
 
 impl Store {
-    /// Keeps a document. One that is there already is kept once.
+    /// Keeps a document with its tags, all of it or nothing. A document that is there already is kept once.
     ///
     /// # Errors
-    /// If it is no document of a run, or the store cannot be written.
+    /// If it is no document of a run, no tag may be called so, or the store cannot be written.
     pub fn add(&mut self, origin: &Origin, document: &str) -> Result<Added, StoreError> {
         self.add_of(origin, document, document)
     }
@@ -53,22 +67,41 @@ impl Store {
         document: &str,
         source: &str,
     ) -> Result<Added, StoreError> {
-        let mut content = content(document)?;
-        if content.started.is_empty() {
-            content.started = origin.started.clone().unwrap_or_default();
-        }
-        let digest = digest(source);
+        let document = Incoming::of(origin, document, source)?;
+        self.write(|change| document.added(change))
+    }
+
+    /// Keeps the documents of answers with their tags in one transaction, each unless a run has its tag `only` already: of
+    /// several answers to one question the first is kept, however many processes add them.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add); then none of them is added.
+    pub fn add_first(&mut self, answers: &[FirstAnswer<'_>]) -> Result<Vec<Added>, StoreError> {
+        let incoming = |answer: &FirstAnswer<'_>| {
+            let mut origin = answer.origin.clone();
+            origin.tags.push(answer.only.clone());
+            origin
+        };
+        let origins: Vec<Origin> = answers.iter().map(incoming).collect();
+        let documents: Vec<(&str, Incoming<'_>)> = answers
+            .iter()
+            .zip(&origins)
+            .map(|(it, origin)| {
+                Ok((it.only.as_str(), Incoming::of(origin, it.document, it.document)?))
+            })
+            .collect::<Result<_, StoreError>>()?;
         self.write(|change| {
-            let known = change
-                .prepare_cached("SELECT id FROM runs WHERE digest = ?1")?
-                .query_row([&digest], |row| row.get(0))
-                .optional()?;
-            if let Some(id) = known {
-                return Ok(Added { id, is_new: false });
-            }
-            let (number, id) = insert_run(change, origin, &content)?;
-            answer(change, number, &content, document, &digest)?;
-            Ok(Added { id, is_new: true })
+            let first_or_added = |(only, document): &(&str, Incoming<'_>)| {
+                let first = change
+                    .prepare_cached("SELECT id FROM runs JOIN tags ON run = number WHERE tag = ?1")?
+                    .query_row([only], |row| row.get(0))
+                    .optional()?;
+                match first {
+                    Some(id) => Ok(Added { id, is_new: false }),
+                    None => document.added(change),
+                }
+            };
+            documents.iter().map(first_or_added).collect()
         })
     }
 
@@ -93,6 +126,39 @@ impl Store {
     }
 }
 
+/// A document that is to be kept.
+struct Incoming<'a> {
+    origin: &'a Origin,
+    document: &'a str,
+    content: Content,
+    digest: String,
+}
+
+impl<'a> Incoming<'a> {
+    fn of(origin: &'a Origin, document: &'a str, source: &str) -> Result<Self, StoreError> {
+        check_tags(&origin.tags)?;
+        let mut content = content(document)?;
+        if content.started.is_empty() {
+            content.started = origin.started.clone().unwrap_or_default();
+        }
+        Ok(Self { origin, document, content, digest: digest(source) })
+    }
+
+    fn added(&self, change: &Transaction<'_>) -> Result<Added, Refusal> {
+        let known: Option<(i64, String)> = change
+            .prepare_cached("SELECT number, id FROM runs WHERE digest = ?1")?
+            .query_row([&self.digest], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        if let Some((number, id)) = known {
+            set_tags(change, number, &self.origin.tags)?;
+            return Ok(Added { id, is_new: false });
+        }
+        let (number, id) = insert_run(change, self.origin, &self.content)?;
+        answer(change, number, &self.content, self.document, &self.digest)?;
+        Ok(Added { id, is_new: true })
+    }
+}
+
 /// The level of compression: of those that take no time beside a measurement, the smallest result.
 const LEVEL: i32 = 3;
 
@@ -110,7 +176,7 @@ pub(crate) fn digest(document: &str) -> String {
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The row of a run, and its new id.
+/// Makes the row of a run with its tags; gives its number and its new id.
 pub(crate) fn insert_run(
     change: &Transaction<'_>,
     origin: &Origin,
@@ -139,7 +205,9 @@ pub(crate) fn insert_run(
             origin.folder,
             content.workload,
         ])?;
-    Ok((change.last_insert_rowid(), id))
+    let number = change.last_insert_rowid();
+    set_tags(change, number, &origin.tags)?;
+    Ok((number, id))
 }
 
 /// Eight hexadecimal digits that no other run has.
@@ -154,7 +222,7 @@ fn fresh_id(connection: &Connection) -> rusqlite::Result<String> {
     }
 }
 
-/// Puts the answer of a run in the place of all that was kept of it before.
+/// Puts the answer of a run in place of all that was kept of it before.
 pub(crate) fn answer(
     change: &Transaction<'_>,
     number: i64,
@@ -162,7 +230,7 @@ pub(crate) fn answer(
     document: &str,
     digest: &str,
 ) -> Result<(), Refusal> {
-    for table in ["parts", "arms", "blocks", "samples", "observations", "documents"] {
+    for table in ["parts", "arms", "blocks", "cells", "samples", "observations", "documents"] {
         change.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [number])?;
     }
     let ending = serde_json::to_value(content.ending).unwrap_or_default();

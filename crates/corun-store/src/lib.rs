@@ -1,7 +1,7 @@
 //! The store: what corun answered, kept in a database, so that it can be found, compared and exported later.
 //!
 //! What is kept is the document of a run as it was written; samples and observations stand in tables beside it
-//! for SQL. A run that goes on for long is kept block by block ([`Growing`]).
+//! for SQL. A run that takes long is kept step by step ([`Growing`]).
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod content;
@@ -19,8 +19,8 @@ mod store;
 pub use content::listed;
 pub use error::StoreError;
 pub use export::TidyTable;
-pub use grow::{Growing, Unfinished};
-pub use keep::{Added, Origin};
+pub use grow::{Growing, Unfinished, UnfinishedSweep};
+pub use keep::{Added, FirstAnswer, Origin};
 pub use list::Filter;
 pub use names::{Wanted, check_tags};
 pub use place::default_path;

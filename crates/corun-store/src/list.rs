@@ -76,7 +76,8 @@ impl Filter {
 /// The columns of a row of the list.
 const COLUMNS: &str = "number, id, format, started, elapsed_s, host, command, line, workload, answer, ending, writer, note,
     (SELECT group_concat(tag, ' ') FROM tags WHERE run = number),
-    CASE WHEN ending IS NULL THEN (SELECT count(DISTINCT part || ' ' || block) FROM samples WHERE run = number) END";
+    CASE WHEN ending IS NULL THEN (SELECT count(DISTINCT part || ' ' || block) FROM samples WHERE run = number)
+        + (SELECT count(*) FROM cells WHERE run = number) END";
 
 impl Store {
     /// The runs that a filter means, the newest first, each with its number.

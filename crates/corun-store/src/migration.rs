@@ -12,7 +12,8 @@ use rustix::io::Errno;
 use crate::error::StoreError;
 
 /// What leads from each version to the next; the first from nothing.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+pub(crate) const MIGRATIONS: &[&str] =
+    &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// Marks a database of SQLite as a store of corun: `coru`.
 const APPLICATION: i64 = 0x636f_7275;

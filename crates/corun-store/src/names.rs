@@ -1,7 +1,7 @@
 //! What a run is called: its id, the beginning of it, a tag, `last`, `last~1`.
 
-use corun_record::{Document, Run, may_mean, nearest_first, steers};
-use rusqlite::{OptionalExtension, params};
+use corun_record::{Body, Document, PredictionSweep, Run, may_mean, nearest_first, steers};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::error::StoreError;
 use crate::store::Store;
@@ -11,8 +11,10 @@ use crate::store::Store;
 pub enum Wanted {
     /// Those with an answer.
     Finished,
-    /// Those of one program that ended early, and can be gone on with.
+    /// Those of `corun measure` that ended early, and can be resumed.
     EndedEarly,
+    /// Those of `corun sweep`, with an answer or without.
+    Sweep,
 }
 
 impl Store {
@@ -73,6 +75,7 @@ impl Store {
             Wanted::EndedEarly => {
                 "format = 'corun-run' AND (ending IS NULL OR ending IN ('interrupted', 'failed'))"
             }
+            Wanted::Sweep => "format = 'corun-sweep'",
         };
         let query = format!(
             "SELECT number, CASE WHEN ending IS NULL THEN writer END FROM runs WHERE {which}
@@ -114,8 +117,12 @@ impl Store {
             it.query_row(query, [number], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         })?;
         let is_running = writer.is_some_and(|it| crate::process::is_running(&it));
-        let is_resumable = format == Run::FORMAT;
-        Ok(StoreError::Unfinished { id, is_running, is_resumable })
+        let command = match format.as_str() {
+            Run::FORMAT => Some("measure"),
+            <PredictionSweep as Body>::FORMAT => Some("sweep"),
+            _ => None,
+        };
+        Ok(StoreError::Unfinished { id, is_running, command })
     }
 
     /// Gives a run tags, or takes them away.
@@ -124,13 +131,12 @@ impl Store {
     /// If no tag may be called so, or the store cannot be written.
     pub fn tag(&mut self, number: i64, tags: &[String], is_set: bool) -> Result<(), StoreError> {
         check_tags(tags)?;
-        let change = match is_set {
-            true => "INSERT OR IGNORE INTO tags VALUES (?1, ?2)",
-            false => "DELETE FROM tags WHERE run = ?1 AND tag = ?2",
-        };
         self.write(|it| {
+            if is_set {
+                return Ok(set_tags(it, number, tags)?);
+            }
             for tag in tags {
-                it.execute(change, params![number, tag])?;
+                it.execute("DELETE FROM tags WHERE run = ?1 AND tag = ?2", params![number, tag])?;
             }
             Ok(())
         })
@@ -158,6 +164,19 @@ impl Store {
             Ok(())
         })
     }
+}
+
+/// Gives a run these tags.
+pub(crate) fn set_tags(
+    change: &Transaction<'_>,
+    number: i64,
+    tags: &[String],
+) -> rusqlite::Result<()> {
+    let mut insert = change.prepare_cached("INSERT OR IGNORE INTO tags VALUES (?1, ?2)")?;
+    for tag in tags {
+        insert.execute(params![number, tag])?;
+    }
+    Ok(())
 }
 
 /// Whether tags may be called so.

@@ -1,6 +1,6 @@
 //! How small the trace format is and how fast: bytes an instruction, instructions a second.
 //!
-//! Without arguments made-up programs are encoded; with trace files, what they hold, anew. Speeds are
+//! Without arguments made-up programs are encoded; with trace files, what they hold, again. Speeds are
 //! by the processor time of all threads, so that packing beside the tracer is paid for, and the best of
 //! several rounds: what else runs on the machine takes caches and the core's other half away.
 //!

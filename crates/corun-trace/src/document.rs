@@ -13,7 +13,7 @@ use crate::{Ending, Plan};
 /// A trace in figures, with so many of its hottest blocks; `progress` hears of its instructions.
 ///
 /// # Errors
-/// If it is damaged where it says nothing of it.
+/// If the trace is damaged in a place that [`Trace::damage`] does not name.
 pub fn info(
     trace: &Trace,
     hottest: usize,

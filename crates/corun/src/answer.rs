@@ -85,7 +85,7 @@ impl Answer {
         self.write(&record, |record, columns| shown(&record.body, columns))
     }
 
-    /// The document, for who has more to say in its head.
+    /// The document, for callers that change its head.
     pub(crate) fn record<B: Body>(&self, body: B) -> Record<B> {
         self.head.record(body)
     }

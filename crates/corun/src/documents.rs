@@ -11,13 +11,18 @@ use corun_record::{excerpt, shown};
 use crate::keeping;
 use crate::problem::Problem;
 
+/// Whether this name stands for a file.
+pub(crate) fn is_file(name: &str) -> bool {
+    name == "-" || name.contains('/') || name.ends_with(".json") || Path::new(name).exists()
+}
+
 /// The JSON of the document that this name stands for.
 ///
 /// # Errors
 /// If there is no such document, or it cannot be read.
 pub(crate) fn text(name: &str) -> Result<String, Problem> {
-    let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
-    if path.exists() || name.contains('/') || name.ends_with(".json") {
+    if is_file(name) {
+        let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
         return corun_files::text(path, InputKind::DOCUMENT).map_err(|error| {
             Problem::usage(
                 format!("{}: {error}", shown(name)),

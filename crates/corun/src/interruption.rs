@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: the first asks for an orderly end, the second ends corun at once.
+//! Ctrl-C and similar signals: the first asks for an orderly end, the second ends corun at once.
 //!
 //! Signals that were ignored when corun started stay so, here and in the programs that it runs.
 

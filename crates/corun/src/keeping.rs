@@ -1,4 +1,4 @@
-//! What is kept of a command: its answer, and each finished block before it.
+//! What is kept of a command: its answer, and each finished block or cell before it.
 //!
 //! A store that cannot be written is remarked on, once; the answer is shown all the same.
 
@@ -11,7 +11,8 @@ use corun_measure::experiment::Observer;
 use corun_measure::suite::{Item, SuiteObserver};
 use corun_measure::sweep::SweepObserver;
 use corun_record::{
-    Actionable, Arm, CapacityCurve, Document, Record, Run, Sample, Workload, on_one_line,
+    Actionable, Arm, CapacityCurve, Document, PredictionSweep, Record, Run, Sample, SweepCell,
+    Workload, on_one_line,
 };
 use corun_store::{Filter, Growing, Origin, Store, StoreError, default_path};
 use corun_study::StudyObserver;
@@ -173,11 +174,12 @@ impl Keeper {
             folder: folder.to_string_lossy().into_owned(),
             host: corun_measure::host(),
             started: None,
+            tags: Vec::new(),
         };
         Self { state: State::NotOpened(Box::new(Growing::new(origin, D::FORMAT, D::VERSION))) }
     }
 
-    /// Of a run in this store that goes on.
+    /// Of a run in this store that is resumed.
     pub(crate) fn going_on(store: Store, number: i64) -> Self {
         Self { state: State::Opened(Box::new((store, Growing::going_on(number)))) }
     }
@@ -213,6 +215,18 @@ impl Keeper {
             Ok(()) => self.state = State::Opened(opened),
             Err(error) => remark(&error),
         }
+    }
+
+    /// The next cells are of this sweep.
+    pub(crate) fn begin_sweep(&mut self, sweep: &Record<PredictionSweep>) {
+        if let Some(growing) = self.growing() {
+            growing.begin_sweep(sweep);
+        }
+    }
+
+    /// Keeps a predicted cell.
+    pub(crate) fn add_cell(&mut self, cell: &SweepCell, elapsed: Duration) {
+        self.with(|store, growing| store.add_cell(growing, elapsed.as_secs_f64(), cell));
     }
 
     fn add_block(&mut self, samples: &[Sample], elapsed: Duration) {

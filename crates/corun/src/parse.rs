@@ -46,7 +46,7 @@ impl From<clap::Error> for Mistake {
     }
 }
 
-/// The command line of a run that is gone on with.
+/// The command line of a run that is resumed.
 ///
 /// # Errors
 /// If it has no meaning to this corun.

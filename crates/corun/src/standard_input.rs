@@ -48,7 +48,7 @@ fn kept(input: impl Read) -> Result<PathBuf, Problem> {
             "Write it to a file, and name that: --stdin FILE.",
         )
     })?;
-    // It is there for as long as corun is; programs do not inherit it, but open it anew, each at its start.
+    // It is there for as long as corun is; programs do not inherit it, but open it again, each at its start.
     let descriptor = file.into_raw_fd();
     Ok(PathBuf::from(format!("/proc/{}/fd/{descriptor}", std::process::id())))
 }

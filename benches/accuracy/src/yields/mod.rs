@@ -52,7 +52,7 @@ pub(crate) trait Worker {
     ) -> Result<f64, String>;
 }
 
-/// What came of all attempts.
+/// The outcome of all attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Attempts {
     made: u32,

@@ -172,7 +172,7 @@ fn only_a_slower_form_differs_from_the_base() {
 }
 
 #[test]
-fn whoever_stops_it_gets_nothing() {
+fn a_stopped_calibration_gives_no_model() {
     let mut made = Made::new();
     let (base, timings) = (made.base.clone(), made.timings.clone());
     let stopped = calibrate(&mut made, &base, &timings, &Unwatched, &AtomicBool::new(true));

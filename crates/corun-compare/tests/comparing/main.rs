@@ -39,7 +39,7 @@ pub(crate) fn row<'a>(
     comparison.observations.iter().find(is_it).expect("a row")
 }
 
-/// Runs of the same thing that differ by a tenth of a per cent.
+/// Runs of the same program with differences of a tenth of a per cent.
 pub(crate) fn quiet_history(runs: u32) -> Vec<Value> {
     let shift = |index: u32| 1.0 + 0.001 * f64::from(index % 3);
     (0..runs).map(|index| run(100 + index, [10.0 * shift(index), 12.0 * shift(index)])).collect()

@@ -167,7 +167,7 @@ fn go_on(done: Result<(), WorkloadError>) {
     }
 }
 
-/// Ends the whole process when a worker panics: the others would wait for it for ever.
+/// Ends the whole process when a worker panics: the others would wait for it forever.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {

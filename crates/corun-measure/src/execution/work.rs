@@ -276,7 +276,7 @@ pub fn names_workers(argv: &[OsString], environment: &[(OsString, OsString)]) ->
     texts.any(|text| find(text.as_bytes(), WORKERS.as_bytes()).is_some())
 }
 
-/// The command line of so many workers: their number in the place of each `{workers}` of the arguments.
+/// The command line of so many workers: their number in place of each `{workers}` of the arguments.
 pub fn with_workers(argv: &[OsString], workers: u32) -> Vec<OsString> {
     let arguments = argv.iter().skip(1);
     let replaced = arguments.map(|text| replace(text, WORKERS, &workers.to_string()));

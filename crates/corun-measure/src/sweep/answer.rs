@@ -206,7 +206,7 @@ impl<'a> Story<'a> {
             many => format!("{} other candidates", many.len()),
         };
         format!(
-            "Not decided: {what} did as well as any so far, but cannot be told apart from {others}{bound}."
+            "Not decided: {what} did as well as any so far, but cannot be distinguished from {others}{bound}."
         )
     }
 

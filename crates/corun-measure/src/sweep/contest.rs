@@ -66,7 +66,7 @@ impl Contest {
         Some(estimate.allowing(load.allowance()))
     }
 
-    /// The largest difference that two identical candidates could feign; `None` below two twins.
+    /// The largest difference that two identical candidates can show by noise alone; `None` below two twins.
     pub(crate) fn noise_floor(&self) -> Option<f64> {
         noise_floor(&self.twins)
     }

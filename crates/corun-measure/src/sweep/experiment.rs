@@ -96,7 +96,7 @@ pub struct SweepOutcome {
     pub blocks: u32,
     /// Why the sweep ended.
     pub ending: Ending,
-    /// The largest difference that two identical runs could feign, on the log scale.
+    /// The largest difference that two identical runs can show by noise alone, on the log scale.
     pub noise_floor: Option<f64>,
     /// The failure that ended it, if one did.
     pub failure: Option<ExecutionError>,

@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
         self.contest.blocks(index)
     }
 
-    /// The largest difference that two identical runs of a block could feign, on the log scale.
+    /// The largest difference that two identical runs of a block can show by noise alone, on the log scale.
     pub(crate) fn noise_floor(&self) -> Option<f64> {
         self.contest.noise_floor()
     }

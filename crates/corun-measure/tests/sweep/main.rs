@@ -227,7 +227,7 @@ impl Truth {
 }
 
 impl Tally {
-    /// Sweeps once and counts what came of it.
+    /// Sweeps once and counts the outcome of it.
     fn add(&mut self, truth: &Truth, noise: &Noise, seed: u64) {
         let mut fake = Fake::new(truth.machine, truth.shape, noise.clone(), seed + 1);
         let outcome = sweep(&mut fake, seed);

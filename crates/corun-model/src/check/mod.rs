@@ -22,7 +22,7 @@ const MAX_ENTRIES: u32 = 1 << 20;
 const MAX_CYCLES: u32 = 1 << 12;
 /// More than any core does in one cycle.
 const MAX_PER_CYCLE: u32 = 64;
-/// What is used anew each cycle, so that threads can take turns there.
+/// What is used again each cycle, so that threads can take turns there.
 const ALTERNATING: [&str; 6] = [
     "front.fetch",
     "front.predecoder",

@@ -189,7 +189,7 @@ impl<'a> UsedCapacity<'a> {
         all
     }
 
-    /// How much two runs with all CPUs busy may differ by chance.
+    /// The random difference to expect between two runs with all CPUs busy.
     fn noise_floor(&self) -> Option<Observation> {
         let full = self.design.full()?;
         let against = Some(format!("{full}.aa"));

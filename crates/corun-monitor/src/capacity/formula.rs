@@ -54,7 +54,7 @@ pub fn capacity_use(cores: &[CoreActivity], yields: YieldRange) -> CapacityUse {
 }
 
 /// The same from a curve that knows what 1, 2, ... S busy siblings use of a core; other cores than such have the yields of
-/// the curve. `None` where the curve says nothing of siblings.
+/// the curve. `None` where the curve has no figures of siblings.
 pub fn capacity_use_by_curve(cores: &[CoreActivity], curve: &CapacityCurve) -> Option<CapacityUse> {
     let yields = super::sensible_yields(curve)?;
     let by_yield = capacity_use(cores, yields);

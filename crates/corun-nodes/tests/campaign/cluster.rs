@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
     pub(crate) repeats: u32,
     /// The logarithm of the mean yield.
     pub(crate) yielded: f64,
-    /// What nodes differ by, on the log scale: in speed and in yield.
+    /// The standard deviation between nodes on the log scale: of speed and of yield.
     pub(crate) between: f64,
     /// The noise of one block.
     pub(crate) noise: f64,
@@ -100,10 +100,10 @@ impl Node {
         let mut logs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         let mut samples = Vec::new();
         for block in 0..BLOCKS {
-            for arm in &arms {
+            for (position, arm) in (0..).zip(&arms) {
                 let gain = if arm.id == "full" { self.yielded } else { 0.0 };
                 let log = 5.0 + self.speed + gain + noise * normal();
-                samples.push(self.sample(block, &arm.id, log));
+                samples.push(self.sample([block, position], &arm.id, log));
                 logs.entry(if arm.id == "full" { "full" } else { "spread" }).or_default().push(log);
             }
         }
@@ -142,14 +142,20 @@ impl Node {
             caveats: Vec::new(),
             samples,
         };
-        NodeRun { node: self.name.clone(), program: "solver".to_owned(), condition: None, run }
+        NodeRun {
+            node: self.name.clone(),
+            program: "solver".to_owned(),
+            condition: None,
+            run,
+            is_search: false,
+        }
     }
 
-    fn sample(&self, block: u32, arm: &str, log: f64) -> Sample {
+    fn sample(&self, [block, position]: [u32; 2], arm: &str, log: f64) -> Sample {
         let clock = |cpu| ClockProbe { cpu, before_per_ns: self.clock, after_per_ns: self.clock };
         Sample {
             block,
-            position: 0,
+            position,
             arm: arm.to_owned(),
             makespan_s: (-log).exp(),
             throughput: log.exp(),

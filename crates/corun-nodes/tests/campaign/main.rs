@@ -226,3 +226,33 @@ fn outlying_nodes_of_many_are_found_and_seldom_others() {
     assert!(with_others <= 11, "{with_others}");
     assert!(covered >= 88, "{covered}");
 }
+
+#[test]
+fn an_arm_of_a_search_that_few_nodes_measured_is_not_compared() {
+    let mut runs = Cluster::of(6).runs(7, |_| {});
+    for (index, run) in runs.iter_mut().enumerate() {
+        run.is_search = true;
+        // A number of threads that only some searches came to.
+        if index < 3 {
+            let mut arm = run.run.arms[0].clone();
+            (arm.id, arm.workers) = ("spread@3".to_owned(), 3);
+            run.run.arms.push(arm);
+            let mut more: Vec<_> =
+                run.run.samples.iter().filter(|it| it.arm == "spread").cloned().collect();
+            for sample in &mut more {
+                sample.arm = "spread@3".to_owned();
+                sample.throughput *= 3.0;
+            }
+            run.run.samples.extend(more);
+        }
+    }
+    let best = |runs: &[NodeRun]| {
+        let (report, _) = report(runs, &request());
+        report.types[0].programs[0].best.clone().unwrap().arm
+    };
+    assert_eq!(best(&runs), "full");
+    for run in &mut runs {
+        run.is_search = false;
+    }
+    assert_eq!(best(&runs), "spread@3");
+}

@@ -2,7 +2,7 @@
 //!
 //! The thread that traces has to be pinned to the program's CPU: it runs only when the program has left it,
 //! and the scheduler has then counted all of the program's time (`ptrace(2)`, `proc_pid_schedstat`).
-#![expect(clippy::disallowed_methods, reason = "a file of the kernel, read anew each time")]
+#![expect(clippy::disallowed_methods, reason = "a file of the kernel, read again each time")]
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -179,7 +179,7 @@ fn pin(cpu: u32) -> Result<(), MeasureError> {
     Affinity::new(&CpuSet::from_iter([cpu])).apply(0).map_err(MeasureError::Pinning)
 }
 
-/// Sets each run's contention share anew, since the best slot rate is that of all runs so far.
+/// Sets each run's contention share again, since the best slot rate is that of all runs so far.
 fn set_contention_shares(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
     let Some(best) = contention::best_slot_rate(tried.iter().flat_map(|(_, probes)| probes)) else {
         return;

@@ -31,7 +31,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
         ),
         Caveat::new(
             "model-error",
-            "The interval of the cycles is that of the windows alone, and says nothing of the model: docs/accuracy.md \
+            "The interval of the cycles is that of the windows alone, without the error of the model: docs/accuracy.md \
              has how far models were off on whole programs.",
         ),
     ]);

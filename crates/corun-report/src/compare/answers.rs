@@ -55,7 +55,7 @@ fn capital(sentence: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What came of `--fail-on`.
+/// The outcome of `--fail-on`.
 pub fn gate(gate: &ComparisonGate) -> String {
     let mut parts = Vec::new();
     if let Some(limit) = gate.worse_by {

@@ -49,7 +49,7 @@ pub fn comparison_to_terminal(
         + &on_lines(&after)
 }
 
-/// The answers alone, and what came of `--fail-on`.
+/// The answers alone, and the outcome of `--fail-on`.
 pub fn comparison_in_brief(
     record: &Record<RunComparison>,
     columns: u16,
@@ -227,7 +227,7 @@ pub fn method(comparison: &RunComparison) -> String {
                 let runs = rows().map(|row| row.earlier_runs).min().unwrap_or(0);
                 let deviation = rows().filter_map(|row| row.run_deviation).fold(0.0, f64::max);
                 format!(
-                    "{}: {}, equal runs reckoned to differ by up to {} (standard deviation)",
+                    "{}: {}, standard deviation between equal runs at most {}",
                     way.name(),
                     plural(runs as usize, "earlier run"),
                     percent(deviation)

@@ -101,11 +101,7 @@ fn plot(trend: &Trend, series: &TrendSeries, columns: u16) -> String {
 
 /// The line before the first run of a new level, with what else is new in that run.
 fn marked(trend: &Trend, run: u32, at: &TrendChange, columns: u16) -> String {
-    let mut line = format!(
-        "── {} from here on (probability by chance {})",
-        change(at),
-        percent(at.probability)
-    );
+    let mut line = format!("── {} from here on (p-value {})", change(at), percent(at.probability));
     for changed in &trend.runs[run as usize].changed {
         line.push_str(&format!("; {changed}"));
     }

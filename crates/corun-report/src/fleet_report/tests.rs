@@ -76,7 +76,7 @@ fn record() -> Record<FleetReport> {
                 findings: vec![
                     finding(
                         NodeFindingKind::Slow,
-                        "throughput of full: 0.700 times that of the other nodes, 17.0 deviations off (probability by chance below 0.01 %)",
+                        "throughput of full: 0.700 times that of the other nodes, 17.0 deviations off (p-value below 0.01 %)",
                     ),
                     finding(
                         NodeFindingKind::Setting,

@@ -103,9 +103,9 @@ pub fn tables(of_type: &HardwareType) -> Vec<(String, Table)> {
         "mean",
         "interval",
         "a further node",
-        "nodes differ by",
-        "runs differ by",
-        "measured to",
+        "between nodes",
+        "between runs",
+        "within a node",
     ];
     let table = |program: &ProgramOverNodes| {
         let rows = program.figures.iter().map(row).collect();
@@ -186,8 +186,8 @@ fn reason(program: &str, it: &FigureOverNodes) -> Option<String> {
         false => "more nodes and more blocks narrow the interval",
     };
     let mut sentence = format!(
-        "The yields of {program} on nodes alike differ by {} (deviation; {} to {}), and the yield of one node is measured \
-         to {}: {narrower}.",
+        "The yields of {program}: the standard deviation between nodes is {} ({} to {}), that within a node {}: \
+         {narrower}.",
         percent(between),
         percent(low),
         percent(high),

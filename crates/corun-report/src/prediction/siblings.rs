@@ -314,7 +314,7 @@ fn data(placement: &PredictedPlacement) -> Option<String> {
     }
 }
 
-/// What follows for whoever runs the program.
+/// Recommendations for running the program.
 pub fn advice(prediction: &Prediction) -> Vec<String> {
     let Some(first) = prediction.beside.first() else { return Vec::new() };
     let Some(work) = work(prediction, first) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Studies: what there are, one in full, and what came of running one.
+//! Studies: what there are, one in full, and the outcome of running one.
 
 mod catalogue;
 mod csv;

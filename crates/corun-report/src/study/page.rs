@@ -1,4 +1,4 @@
-//! What came of running a study, for a terminal and as Markdown.
+//! The outcome of running a study, for a terminal and as Markdown.
 
 use std::collections::BTreeMap;
 

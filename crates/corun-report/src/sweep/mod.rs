@@ -4,6 +4,7 @@ use corun_record::{
     Metric, Observation, PredictionSweep, Record, Source, SweepCell, on_lines, on_one_line,
 };
 
+use crate::csv::figure;
 use crate::figures::ratio;
 use crate::grid::grid;
 use crate::prediction::rows;
@@ -122,19 +123,8 @@ pub fn sweep_to_csv(record: &Record<PredictionSweep>) -> String {
         let head = [cell.program.clone(), cell.model.clone(), cell.settings.join(" ")];
         let seen = cell.prediction.iter().flat_map(|it| &it.observations);
         for seen in seen.filter(|it| it.source == Source::Predicted) {
-            let metric = serde_json::to_value(seen.metric).unwrap_or_default();
-            let row = [
-                metric.as_str().unwrap_or_default().to_owned(),
-                seen.arm.clone(),
-                seen.against.clone().unwrap_or_default(),
-                seen.unit.clone(),
-                seen.estimate.value.to_string(),
-                seen.estimate.low.to_string(),
-                seen.estimate.high.to_string(),
-                seen.estimate.level.to_string(),
-                String::new(),
-            ];
-            let _ = writer.write_record(head.iter().chain(&row));
+            let row = head.iter().cloned().chain(figure(seen)).chain([String::new()]);
+            let _ = writer.write_record(row.collect::<Vec<_>>());
         }
         if let Some(failure) = &cell.failure {
             let mut row = vec![String::new(); 8];

@@ -127,7 +127,7 @@ pub fn answer(sweep: &Record<ThreadSweep>) -> String {
 /// The columns after the bars.
 fn headings(sweep: &ThreadSweep) -> Vec<&'static str> {
     let has = |metric| sweep.observations.iter().any(|seen| seen.metric == metric);
-    // How long a load generator ran says nothing of the service.
+    // The time of the load generator is no figure of the service.
     let time = if has(Metric::Latency) { "p99" } else { "time" };
     let mut headings = vec![score_name(sweep.goal), time];
     if has(Metric::EnergyPerOperation) {

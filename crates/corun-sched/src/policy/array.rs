@@ -3,7 +3,7 @@
 //!
 //! A task that sleeps much gains up to five levels, one that never sleeps loses five (Linux 2.5.31,
 //! `kernel/sched.c`: `effective_prio`, `MAX_SLEEP_AVG`). An expired task waits until no active one is left;
-//! one that is balanced away begins anew among the active ones of its new queue (`pull_task`).
+//! one that is balanced away begins again among the active ones of its new queue (`pull_task`).
 //!
 //! That none starves needs two more rules. A task that is started takes half of what its parent has left
 //! of its slice, and gives back at its end what it did not use (`wake_up_forked_process`, `sched_exit`;

@@ -1,5 +1,5 @@
 //! Core scheduling: only tasks with the same cookie run on a core at the same time; a sibling that has no
-//! such task stays idle. When a slice is over, the whole core chooses anew.
+//! such task stays idle. When a slice is over, the whole core chooses again.
 //!
 //! Virtual run times and balancing as in CFS, in one queue a core. A task is not moved beside those of another
 //! cookie unless balancing has failed before (`sched_core_cookie_match` in `task_hot`).

@@ -83,7 +83,7 @@ fn above_least(nice: i8) -> u64 {
 ///
 /// Counters are kept in nanoseconds, so that also who runs for less than a tick is charged. But of a task that runs
 /// on another CPU meanwhile the next tick comes as soon as it would have come anyway, so that it is through before
-/// the CPU that renewed the counters does so again: else who may use that CPU only could wait for ever.
+/// the CPU that renewed the counters does so again: otherwise a task that may use that CPU only could wait forever.
 fn recalculated(counter: u64, nice: i8, runs: bool) -> u64 {
     let ticks = counter.div_ceil(TICK).max(u64::from(runs));
     let renewed = ticks / 2 * TICK + full(nice);

@@ -29,8 +29,8 @@ fn a_task_alone_takes_its_work() {
     }
 }
 
-/// Two tasks on the siblings of one of two cores: 1-1-0-0 is balanced for who does not know siblings,
-/// and 2-0 for who does. CPUs 0 and 2 are siblings.
+/// Two tasks on the siblings of one of two cores: 1-1-0-0 is balanced without regard to siblings,
+/// and 2-0 with it. CPUs 0 and 2 are siblings.
 #[test]
 fn two_tasks_on_one_of_two_packages() {
     let load = ten_seconds_from(&[0, 2]);
@@ -378,9 +378,9 @@ fn a_signal_is_a_broadcast_and_is_not_kept() {
     assert_eq!((outcome.is_stuck, outcome.left), (true, 1));
 }
 
-/// Three tasks with a barrier after each of two parts; without the third the others wait for ever.
+/// Three tasks with a barrier after each of two parts; without the third the others wait forever.
 #[test]
-fn whoever_comes_last_to_a_barrier_wakes_the_others() {
+fn the_last_task_at_a_barrier_wakes_the_others() {
     let mut load = Load { signals: 1, ..Load::default() };
     let run = |ms: u64| Step::Run(Amount::Fixed(ms * 1_000_000));
     let meet = Step::Meet(0, 3);

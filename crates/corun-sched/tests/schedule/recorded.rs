@@ -1,7 +1,7 @@
 //! The scheduler model against what a kernel did: N jobs of 5 s on M CPUs, for N from 1 to 3 M.
 //!
 //! `recorded/*.csv` has the columns of `corun audit --only jobs --csv FILE`, one file for each machine;
-//! `recorded/README.md` says how they were recorded, and how to record anew.
+//! `recorded/README.md` says how they were recorded, and how to record again.
 
 use std::collections::BTreeMap;
 

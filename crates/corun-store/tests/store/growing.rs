@@ -2,7 +2,9 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use corun_record::{Actionable, Document, EndReason, Ending, Run};
+use corun_record::{
+    Actionable, Document, EndReason, Ending, PredictionSweep, Record, Run, SweepCell,
+};
 use corun_store::{Filter, Growing, StoreError, TidyTable, Wanted};
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -99,4 +101,68 @@ fn an_interrupted_run_goes_on_from_its_document() {
     assert!(store.add(&origin("measure"), &document).unwrap().is_new);
     let resumed = store.resume(&listed.id).unwrap().run;
     assert_eq!((resumed.samples.len(), resumed.design.blocks), (6, 3));
+}
+
+/// A sweep of one program on three models without predictions.
+fn sweep() -> Record<PredictionSweep> {
+    let cell = |model: &str| SweepCell {
+        program: "sort".to_owned(),
+        model: model.to_owned(),
+        settings: Vec::new(),
+        prediction: None,
+        failure: None,
+    };
+    let cells = ["a", "b", "c"].map(cell).to_vec();
+    Record::new(STARTED.to_owned(), 0.0, PredictionSweep { options: Vec::new(), cells })
+}
+
+/// A cell that is marked as finished; what was predicted of it does not matter here.
+fn finished(place: usize) -> SweepCell {
+    let cell = sweep().body.cells.remove(place);
+    SweepCell { failure: Some(format!("mark {place}")), ..cell }
+}
+
+#[test]
+fn a_killed_sweep_leaves_its_finished_cells_and_is_resumed_with_them() {
+    let folder = Folder::new();
+    let status = started("growing::a_sweep_that_is_killed", &folder).wait().unwrap();
+    assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
+    let mut store = folder.store();
+    let (number, listed) = store.list(&Filter::default()).unwrap().remove(0);
+    assert_eq!((listed.ending, listed.is_running, listed.blocks), (None, false, Some(2)));
+    let error = store.document_of(&listed.id).unwrap_err();
+    assert!(error.next_step().contains(&format!("--resume {}", listed.id)), "{error}");
+    assert!(matches!(store.resume("last"), Err(StoreError::NoRun { .. })));
+
+    let resumed = store.resume_sweep("last").unwrap();
+    assert_eq!((resumed.number, &resumed.id), (number, &listed.id));
+    assert_eq!(resumed.sweep.cells, [finished(0), finished(1), sweep().body.cells.remove(2)]);
+    let again = folder.store().resume_sweep(&listed.id);
+    assert!(matches!(again, Err(StoreError::Unfinished { is_running: true, .. })));
+
+    let mut growing = Growing::going_on(number);
+    growing.begin_sweep(&sweep());
+    store.add_cell(&mut growing, 3.0, &finished(2)).unwrap();
+    assert_eq!(store.listed(number).unwrap().blocks, Some(3));
+    store.finish(&growing, &sweep().to_json()).unwrap();
+    assert_eq!(
+        (store.count(&Filter::default()).unwrap(), store.find("last", Wanted::Finished).unwrap()),
+        (1, number)
+    );
+    // Its answer takes the place of the cells.
+    let unpredicted = store.resume_sweep(&listed.id).unwrap().sweep;
+    assert_eq!(unpredicted, sweep().body);
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn a_sweep_that_is_killed() {
+    let Some(mut store) = of_this_process() else { return };
+    let mut growing = Growing::new(origin("sweep"), "corun-sweep", 1);
+    growing.begin_sweep(&sweep());
+    for place in 0..2 {
+        store.add_cell(&mut growing, 1.0, &finished(place)).unwrap();
+    }
+    kill_process(getpid(), Signal::KILL).unwrap();
+    unreachable!("SIGKILL ends every process");
 }

@@ -1,7 +1,7 @@
 //! How runs are found, and that the same is kept once.
 
 use corun_record::Document;
-use corun_store::{Added, Filter, StoreError, Wanted};
+use corun_store::{Added, Filter, FirstAnswer, Origin, StoreError, Wanted};
 
 use crate::runs::{Folder, origin, run};
 
@@ -120,4 +120,36 @@ fn what_is_deleted_is_gone_with_its_figures() {
     assert!(store.find(&added.id, Wanted::Finished).is_err());
     let again = store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 2).to_json()).unwrap();
     assert!(again.is_new);
+}
+
+#[test]
+fn a_document_and_its_tags_are_kept_together_or_not_at_all() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    let document = run("2026-11-01T00:00:00Z", 2).to_json();
+    let tagged = Origin { tags: vec!["node:n1".to_owned()], ..origin("measure") };
+    let connection = rusqlite::Connection::open(folder.file("corun.db")).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TRIGGER no_tags BEFORE INSERT ON tags BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+        )
+        .unwrap();
+    let answer =
+        |document| FirstAnswer { only: "task:1".to_owned(), origin: tagged.clone(), document };
+    assert!(store.add_first(&[answer(&document)]).is_err());
+    assert_eq!(store.count(&Filter::default()).unwrap(), 0);
+    connection.execute_batch("DROP TRIGGER no_tags").unwrap();
+    let first = store.add_first(&[answer(&document)]).unwrap().remove(0);
+    assert!(first.is_new);
+    let (_, kept) = store.list(&Filter::default()).unwrap().remove(0);
+    assert_eq!(kept.tags, ["node:n1", "task:1"]);
+    // Another answer to the same question is not kept.
+    let other = run("2026-11-02T00:00:00Z", 2).to_json();
+    let again = store.add_first(&[answer(&other), answer(&document)]).unwrap();
+    assert_eq!(again, [0, 1].map(|_| Added { id: first.id.clone(), is_new: false }));
+    assert_eq!(store.count(&Filter::default()).unwrap(), 1);
+    // A document that is kept already gets the tags, too.
+    store.add(&Origin { tags: vec!["again".to_owned()], ..origin("measure") }, &document).unwrap();
+    let (_, kept) = store.list(&Filter::default()).unwrap().remove(0);
+    assert_eq!(kept.tags, ["again", "node:n1", "task:1"]);
 }

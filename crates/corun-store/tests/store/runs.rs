@@ -33,6 +33,7 @@ pub(crate) fn origin(command: &str) -> Origin {
         folder: "/somewhere".to_owned(),
         host: Some("box".to_owned()),
         started: None,
+        tags: Vec::new(),
     }
 }
 

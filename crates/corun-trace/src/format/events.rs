@@ -1,6 +1,6 @@
 //! The content of a frame of events: a head, then the columns of blocks, of values and of markers.
 //!
-//! A frame is decoded by itself, given the dictionary: every prediction starts anew in it, and its head
+//! A frame is decoded by itself, given the dictionary: every prediction starts again in it, and its head
 //! says where in its thread it lies.
 
 use super::control::{ControlReader, ControlWriter};

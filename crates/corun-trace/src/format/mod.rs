@@ -45,7 +45,7 @@ const LARGEST_FRAME: usize = 32 << 20;
 /// How many times smaller blocks may be packed; code packs some three times.
 const LARGEST_BLOCK_RATIO: usize = 64;
 /// Instructions, and executed blocks, of a frame: four times what a writer puts there by default, so
-/// that hits without end cannot keep a reader busy for ever.
+/// that hits without end cannot keep a reader busy forever.
 const MAX_FRAME_INSTRUCTIONS: u64 = 16 << 20;
 /// Instructions of a block: tracers end them after some hundred.
 const MAX_INSTRUCTIONS: u64 = 1 << 14;

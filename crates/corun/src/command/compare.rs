@@ -1,4 +1,4 @@
-//! `corun compare`: whether a run is better or worse than another, beyond what equal runs differ by.
+//! `corun compare`: whether a run is better or worse than another, beyond the random differences of equal runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     surroundings: SurroundingArguments,
     #[command(flatten)]
     design: DesignArguments,
-    /// Go on with a run that ended early, in its own folder and with its own command and options: an id of
+    /// Resume a run that ended early, in its own folder and with its own command and options: an id of
     /// `corun runs list`, a tag, or `last`
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "WorkArguments", "ServiceArguments", "ArmArguments", "SmtArguments", "SurroundingArguments",
@@ -173,7 +173,7 @@ fn measured(
 }
 
 impl OutputArguments {
-    /// The outputs of a run that is gone on with: its own files unless others are named, and no more than either asks for.
+    /// The outputs of a run that is resumed: its own files unless others are named, and no more than either asks for.
     fn or(&self, own: &Self) -> Self {
         let files = [&self.json, &self.csv, &self.markdown, &self.latex];
         let from = if files.iter().any(|it| it.is_some()) { self } else { own };

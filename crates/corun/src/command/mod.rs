@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Measure(Box<measure::Arguments>),
     /// Measure how much of this machine is really used at each utilisation that the kernel reports
     Capacity(Box<capacity::Arguments>),
-    /// Compare runs: better, worse or unchanged, beyond what equal runs differ by
+    /// Compare runs: better, worse or unchanged, beyond the random differences of equal runs
     Compare(compare::Arguments),
     /// Show a workload's figures over its runs, with the places where their level changed
     Trend(trend::Arguments),

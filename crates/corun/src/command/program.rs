@@ -83,7 +83,7 @@ pub(super) fn check_on(command: &[OsString], search: SearchPath<'_>) -> Result<(
     }
     let said = name.to_string_lossy();
     let next_step = match Meant::by(&said) {
-        // That it is not there is for who starts it.
+        // That it does not exist is reported where it is started.
         Meant::Program => return Ok(()),
         Meant::Words(mut words) => {
             words.extend(arguments.iter().map(|word| word.to_string_lossy().into_owned()));
@@ -157,7 +157,7 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Whether there is anything of this name, executable or not: what is wrong with it is for who starts it.
+/// Whether there is a file of this name, executable or not: errors are reported where it is started.
 fn exists(name: &OsStr, search: SearchPath<'_>) -> bool {
     // What is written for each number of workers is not known yet.
     if name.as_bytes().windows(9).any(|it| it == b"{workers}") {

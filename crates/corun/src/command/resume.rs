@@ -11,7 +11,7 @@ use crate::keeping::{self, Keeper};
 use crate::parse;
 use crate::problem::Problem;
 
-/// A run to go on with.
+/// A run to resume.
 pub(super) struct Resumed {
     /// What it was begun with.
     pub(super) arguments: Box<measure::Arguments>,
@@ -22,7 +22,7 @@ pub(super) struct Resumed {
 /// The run of this name, perhaps with files that were replaced since.
 ///
 /// # Errors
-/// If there is none, or it cannot be gone on with from here.
+/// If there is none, or it cannot be resumed from here.
 pub(super) fn resumed(name: &str, may_be_changed: bool) -> Result<Resumed, Problem> {
     let Some(mut store) = keeping::existing()? else {
         return Err(Problem::usage(
@@ -46,7 +46,7 @@ pub(super) fn resumed(name: &str, may_be_changed: bool) -> Result<Resumed, Probl
                 "expected a run of `corun measure`, found {} of another command",
                 unfinished.id
             ),
-            "Begin it anew.",
+            "Begin a new run.",
         ));
     };
     let spent = Duration::try_from_secs_f64(unfinished.elapsed_s).unwrap_or_default();

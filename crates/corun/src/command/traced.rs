@@ -107,7 +107,7 @@ impl TracedArguments {
         self.program_of(None)
     }
 
-    /// The same with this number in the place of each `{workers}`, if there is one.
+    /// The same with this number in place of each `{workers}`, if there is one.
     ///
     /// # Errors
     /// As for [`program`](Self::program).

@@ -143,7 +143,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         "study show",
         &[
             example("One study in full", "corun study show NAME"),
-            example("Its programs simulated anew", "corun study show NAME --predict"),
+            example("Its programs simulated again", "corun study show NAME --predict"),
         ],
     ),
     (

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 pub(crate) fn corun<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corun"));
     command.args(arguments).stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
-    // Nothing of a test goes into the store of who runs it.
+    // Nothing of a test goes into the user's store.
     command.env("CORUN_STORE", "");
     command
 }

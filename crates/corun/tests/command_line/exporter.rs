@@ -125,7 +125,7 @@ fn a_thousand_scrapes_leave_nothing_behind() {
     let (first_ns, last_ns) = (scrapes(500), scrapes(500));
     let grown = serving.resident_pages() as f64 / resident as f64;
     eprintln!("{first_ns:.0} and {last_ns:.0} ns a scrape; memory {grown:.3} of that after 100");
-    assert!(grown < 1.1, "memory grew to {grown:.2} of what it was");
+    assert!(grown < 1.1, "resident memory became {grown:.2} times as large");
     assert!(last_ns < 2.0 * first_ns, "{first_ns:.0} ns a scrape at first, then {last_ns:.0}");
     serving.end();
 }

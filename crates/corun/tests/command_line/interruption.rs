@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker, wait_until};
 use crate::counted_runs::{self, RUNS_A_BLOCK};
 
-/// Waits for ever, in a process of its own that has the folder in its command line.
+/// Waits forever, in a process of its own that has the folder in its command line.
 const HANG: &str = "tail -f \"$folder/runs\"; exit 1";
 
 #[test]

@@ -200,7 +200,7 @@ fn a_run_is_not_gone_on_with_elsewhere_or_otherwise() {
     refused(resume().current_dir("/").env("CORUN_STORE", "/nowhere.db"), "no run is kept");
 }
 
-/// What the program's files held is kept with a run: it is gone on with beside others only where that is asked for.
+/// What the program's files held is kept with a run: it is resumed beside others only where that is asked for.
 #[test]
 fn replaced_files_are_noticed() {
     const BLOCKS: u32 = 4;

@@ -1,11 +1,11 @@
 //! `corun sweep`: cells that fail, cells that are taken over, and what a program gets of it.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use corun_record::{Document, PredictionSweep, SweepCell};
+use corun_record::{Document, KeptRunList, PredictionSweep, Record, SweepCell};
 
-use crate::common::{Outcome, Scratch, corun};
+use crate::common::{Outcome, Scratch, corun, wait_until};
 use crate::schema::fitting;
 
 /// Alone and from the start, which is quick.
@@ -82,6 +82,52 @@ fn a_sweep_goes_on_where_an_earlier_one_stopped() {
     let other = again(&changed, &["--seed=2"]);
     assert_eq!(other.exit, Some(2));
     assert!(other.errors.contains("expected a sweep with the options"), "{}", other.errors);
+}
+
+#[test]
+fn a_killed_sweep_is_resumed_with_its_finished_cells() {
+    let scratch = Scratch::new();
+    let [store, begun, fifo] = ["runs.db", "begun", "go"].map(|it| scratch.file(it));
+    let path = |it: &Path| shell_words::quote(it.to_str().expect("text")).into_owned();
+    let quick = shell_words::join(["sh", "-c", &format!("echo >> {}", path(&begun))]);
+    let waiting = shell_words::join(["sh", "-c", &format!("read line < {}", path(&fifo))]);
+    let status = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo starts");
+    assert!(status.success());
+    let start = |more: &[&str]| {
+        let mut command = sweep(&["--model=zen3,zen4", "--json=-"]);
+        command.args(more).arg("--store").arg(&store).env_remove("CORUN_STORE");
+        command.args(["--program", &quick, "--program", &waiting]);
+        command
+    };
+    // The second program waits forever: the sweep has the cells of the first one then.
+    let mut child =
+        start(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let kept = || {
+        let mut list = corun(["runs", "list", "--json=-", "--store"]);
+        let outcome = Outcome::of(list.arg(&store).env_remove("CORUN_STORE"));
+        let runs = Record::<KeptRunList>::from_json(&outcome.output).expect("a list").body.runs;
+        runs.into_iter().next()
+    };
+    wait_until("two cells are kept", || kept().is_some_and(|run| run.blocks == Some(2)));
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    let killed = kept().expect("a run");
+    assert_eq!((killed.ending, killed.is_running), (None, false));
+    let starts = || std::fs::read_to_string(&begun).expect("starts").lines().count();
+    let before = starts();
+    // A file in place of the queue: the second program ends at once.
+    std::fs::remove_file(&fifo).expect("the queue is removed");
+    std::fs::write(&fifo, "line\n").expect("a file can be written");
+    let resumed = Outcome::of(&mut start(&["--resume=last"]));
+    assert_eq!(resumed.exit, Some(0), "{}", resumed.errors);
+    assert!(resumed.errors.contains("2 cells are taken over"), "{}", resumed.errors);
+    let found = fitting::<PredictionSweep>(&resumed.output).body;
+    assert_eq!((found.predictions().count(), found.cells.len()), (4, 4));
+    // The first program was not recorded again, and the run of the store went on.
+    assert_eq!(starts(), before);
+    let finished = kept().expect("a run");
+    assert_eq!(finished.id, killed.id);
+    assert!(finished.ending.is_some());
 }
 
 #[test]

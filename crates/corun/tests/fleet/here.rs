@@ -1,6 +1,9 @@
 //! The engine without Slurm, through the same files as with it.
 
 use std::fs;
+use std::path::Path;
+
+use corun_record::{Document, FleetReport, Record};
 
 use crate::campaign::{Scratch, files};
 
@@ -140,4 +143,25 @@ fn a_plan_changes_nothing_and_a_mistake_is_found_in_it() {
         outcome.errors.contains("--coers") && outcome.errors.contains("`options`"),
         "{outcome:?}"
     );
+}
+
+#[test]
+fn a_campaign_finds_the_best_number_of_threads() {
+    let scratch = Scratch::new();
+    let campaign = "format = \"corun-campaign\"\nversion = 1\nname = \"threads\"\nthreads = \"best\"\n\
+                    [budget]\ntime = \"8s\"\n\
+                    [[program]]\nworkload = \"fib\"\noptions = [\"--sample-time=20ms\", \"--warmup=0\"]\n";
+    fs::write(scratch.path("campaign.toml"), campaign).unwrap();
+    let outcome = scratch.submit(LOCAL);
+    assert_eq!(outcome.exit, Some(0), "{outcome:?}");
+    assert_eq!(scratch.collect().collected.unwrap().added, 1);
+    let directory = scratch.directory();
+    let text = scratch.done(&["fleet", "report", "--json=-", directory.to_str().unwrap()]);
+    let report = Record::<FleetReport>::from_json(&text).unwrap().body;
+    let program = &report.types[0].programs[0];
+    assert_eq!(program.workload, "fib");
+    if corun_machine::Machine::read(Path::new("/")).unwrap().allowed().len() > 1 {
+        let best = program.best.as_ref().expect("several numbers of threads were measured");
+        assert!(best.workers >= 1, "{best:?}");
+    }
 }

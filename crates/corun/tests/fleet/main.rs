@@ -1,4 +1,4 @@
-//! Campaigns on many nodes: on this machine alone, and on a real cluster of Slurm that each test starts.
+//! Campaigns and sweeps on many nodes: on this machine alone, and on a real cluster of Slurm that each test starts.
 
 mod campaign;
 mod cluster;
@@ -6,3 +6,4 @@ mod faults;
 mod here;
 mod on_slurm;
 mod steps;
+mod sweep;

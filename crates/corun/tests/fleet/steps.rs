@@ -17,7 +17,9 @@ fn each_rank_measures_on_the_cpus_that_slurm_bound_it_to() {
     let rank = scratch.program(
         "rank",
         "cd \"$1\" || exit\necho \"$SLURM_CPU_BIND_LIST\" > \"masks.$SLURM_PROCID\"\n\
-         exec \"$2\" measure --no-store --json \"run.$SLURM_PROCID\" --placement single --blocks 2 --warmup 0 true",
+         for name in run changed; do\n\
+         \"$2\" measure --no-store --json \"$name.$SLURM_PROCID\" --placement single --blocks 2 --warmup 0 true\n\
+         taskset --pid 3 $$\ndone",
     );
     let folder = scratch.path("");
     let words = [
@@ -40,5 +42,11 @@ fn each_rank_measures_on_the_cpus_that_slurm_bound_it_to() {
         let bound = CpuSet::from_mask(mask).unwrap();
         assert_eq!(run.machine.allowed_cpus as usize, bound.len());
         assert_eq!(run.arms[0].cpus, bound.iter().collect::<Vec<_>>(), "{masks}");
+        let kinds: Vec<&str> = run.caveats.iter().map(|it| it.kind.as_str()).collect();
+        assert!(kinds.contains(&"slurm-binding"), "{kinds:?}");
+        // Its mask was changed between Slurm and corun: the task has the CPU of the other one, too.
+        let changed = Run::from_json(&read("changed")).unwrap();
+        let differs = changed.caveats.iter().find(|it| it.kind == "slurm-binding-differs").unwrap();
+        assert!(differs.sentence.contains("may use CPUs 0-1"), "{differs:?}");
     }
 }

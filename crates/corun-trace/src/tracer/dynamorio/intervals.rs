@@ -5,7 +5,7 @@
 
 use crate::{Phase, Plan};
 
-/// Instructions of a gap that cost about as much with what stores entries as translating a program anew.
+/// Instructions of a gap that cost about as much with what stores entries as translating a program again.
 const LONG_GAP: u64 = 100_000_000;
 
 /// Parts of the run that are recorded without a gap, in instructions of all threads together.

@@ -48,6 +48,16 @@ pub(super) struct SubmittedArguments {
     directory: PathBuf,
 }
 
+/// A campaign that was submitted, whose state is shown.
+#[derive(Debug, Args)]
+pub(crate) struct StateArguments {
+    #[command(flatten)]
+    pub(super) campaign: SubmittedArguments,
+    /// Write the state as JSON to FILE instead (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+}
+
 impl CampaignArguments {
     /// The directory and the plan, without an id unless the directory has one.
     ///

@@ -1,29 +1,18 @@
 //! `corun fleet collect`: the answers of a campaign, kept in the store.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
 use corun_fleet::{collect, status};
 use corun_record::Exit;
 use corun_store::Store;
 
-use super::campaign::SubmittedArguments;
+use super::campaign::StateArguments;
 use super::status::looked_at;
 use crate::answer::Answer;
 use crate::keeping;
 use crate::problem::{Problem, code};
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    campaign: SubmittedArguments,
-    /// Write the summary as JSON to FILE instead (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-}
-
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &StateArguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let (directory, plan) = arguments.campaign.read()?;
     let Some(place) = keeping::place()? else {

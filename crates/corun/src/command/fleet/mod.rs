@@ -21,15 +21,15 @@ pub(crate) enum Action {
     Plan(plan::Arguments),
     /// Submit the tasks of a campaign that have no answer yet, or run them here
     Submit(submit::Arguments),
-    /// Show what became of the tasks of each node
-    Status(status::Arguments),
+    /// Show which tasks of each node are done, failed, waiting, running or missing
+    Status(campaign::StateArguments),
     /// Keep the answers in the store, each once
-    Collect(collect::Arguments),
+    Collect(campaign::StateArguments),
     /// Show yield, best placement and verdict by hardware type, and the nodes that differ
     Report(report::Arguments),
     /// Cancel the tasks that wait or run
     Cancel(cancel::Arguments),
-    /// Run one task on a node (not for people)
+    /// Run one task on a node; the batch script calls it
     #[command(hide = true)]
     Task(task::Arguments),
 }

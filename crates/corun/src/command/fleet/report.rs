@@ -1,4 +1,4 @@
-//! `corun fleet report`: what a campaign says of each hardware type, and which nodes differ from the others.
+//! `corun fleet report`: the answers of a campaign for each hardware type, and the outlying nodes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const ERROR_RATE: f64 = 0.05;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The campaign's directory, or a folder of results that `corun measure --json` wrote
+    /// The campaign's directory, or a folder with results of `corun measure --json` or `corun threads --json`
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Call an effect practical, and name a node, from this size on
@@ -128,7 +128,7 @@ impl Arguments {
             false => Ok(found),
             true => Err(Problem::usage(
                 format!(
-                    "expected results of `corun measure` in {}, found none",
+                    "expected results of `corun measure` or `corun threads` in {}, found none",
                     shown(&self.directory)
                 ),
                 "`corun fleet status` with the directory says what became of a campaign's tasks.",
@@ -146,13 +146,21 @@ fn of_campaign(plan: &Plan, directory: &Directory) -> Result<Results, Problem> {
     for (task, result) in results::counted(directory, &found) {
         let Some(planned) = plan.tasks.get(task as usize) else { continue };
         let Some(document) = &result.document else { continue };
+        let (node, program) = (result.attempt.node.clone(), planned.program.clone());
+        let condition = (planned.smt != SmtArm::On).then(|| planned.smt.name().to_owned());
         match AnyDocument::from_json(document.get()) {
-            Ok(AnyDocument::Run(run)) => results.runs.push(NodeRun {
-                node: result.attempt.node.clone(),
-                program: planned.program.clone(),
-                condition: (planned.smt != SmtArm::On).then(|| planned.smt.name().to_owned()),
-                run: *run,
-            }),
+            Ok(AnyDocument::Run(run)) => {
+                results.runs.push(NodeRun {
+                    node,
+                    program,
+                    condition,
+                    run: *run,
+                    is_search: false,
+                });
+            }
+            Ok(AnyDocument::Threads(search)) => {
+                results.runs.push(NodeRun::of_search(node, program, condition, *search));
+            }
             Ok(other) => others.push(format!("task {task} wrote {}", excerpt(other.format()))),
             Err(error) => others.push(format!("task {task}: {error}")),
         }
@@ -222,7 +230,13 @@ fn of_folder(folder: &Path) -> Result<Results, Problem> {
                 program: run.workload.label(),
                 condition: None,
                 run: *run,
+                is_search: false,
             }),
+            Ok(AnyDocument::Threads(search)) => {
+                let host = search.machine.as_ref().and_then(|it| it.host.clone());
+                let program = search.body.workload.label();
+                results.runs.push(NodeRun::of_search(host.unwrap_or(stem), program, None, *search));
+            }
             Ok(other) => others.push(format!("{stem}.json is {}", excerpt(other.format()))),
             Err(error) => others.push(format!("{stem}.json: {error}")),
         }
@@ -231,13 +245,13 @@ fn of_folder(folder: &Path) -> Result<Results, Problem> {
     Ok(results)
 }
 
-/// What is no result of `corun measure`.
+/// The caveat about documents of other commands.
 fn not_runs(others: &[String]) -> Option<Caveat> {
     let first = others.first()?;
     Some(Caveat::new(
         "other-documents",
         format!(
-            "{} of the results are no runs of `corun measure` and do not count, such as: {first}.",
+            "{} of the results are no runs of `corun measure` or `corun threads` and do not count, such as: {first}.",
             others.len()
         ),
     ))

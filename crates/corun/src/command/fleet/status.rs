@@ -1,29 +1,18 @@
 //! `corun fleet status`: what became of each node's tasks, from result files and Slurm's queue.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
 use corun_fleet::layout::Directory;
 use corun_fleet::results::{self, Found};
 use corun_fleet::slurm::{self, Queue, SlurmCommands};
 use corun_fleet::{FleetError, Plan, status};
 use corun_record::Exit;
 
-use super::campaign::SubmittedArguments;
+use super::campaign::StateArguments;
 use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    campaign: SubmittedArguments,
-    /// Write it as JSON to FILE instead (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-}
-
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &StateArguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let (directory, plan) = arguments.campaign.read()?;
     let (found, queue) = looked_at(&plan, &directory)?;

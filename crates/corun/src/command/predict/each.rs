@@ -10,11 +10,9 @@ use corun_model::timing::TimingTable;
 use corun_predict::{Core, Job, MemoryOf, RecordedJob};
 use corun_record::{Caveat, Prediction, Unwatched};
 use corun_sim::in_parallel;
-use corun_trace::choose_for;
 
 use super::cores::{ChosenCore, set_otherwise};
 use super::{Arguments, parsed};
-use crate::command::traced::TracedProgram;
 use crate::core_model::{timings, validation_caveat};
 use crate::problem::Problem;
 use crate::progress::StepProgress;
@@ -37,7 +35,7 @@ struct Ready {
 }
 
 /// Predicts the program of a line of `corun predict` on each of these cores, `jobs` of them at a time. `done` is given the
-/// place of each core and what came of it, as soon as it is known; a core that `stop` prevented is not reported.
+/// place of each core and the outcome of it, as soon as it is known; a core that `stop` prevented is not reported.
 ///
 /// # Errors
 /// If the line has no meaning, or the program cannot be recorded: then there is no prediction on any core.
@@ -61,31 +59,13 @@ pub(crate) fn on_each(
         return Ok(());
     }
     let machine = Machine::read(Path::new("/"))?;
-    let workers = beside.workers.is_some().then_some(1);
-    let TracedProgram { target, from, workload, .. } = arguments.traced.program_of(workers)?;
-    let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
-    let sampling = arguments.sampling();
-    arguments.check_standard_input(sampling)?;
+    let subject = arguments.subject(&beside)?;
     let cores: Vec<Core<'_>> = ready.iter().map(Ready::core).collect();
+    // One round: every core is predicted from the same recorded windows.
     let job = Job {
-        target,
-        workload,
-        cores,
-        beside,
-        tracer,
-        from: arguments.from_call.or(from),
-        sampling,
-        // Every core is predicted from the same recorded windows.
-        rounds: 1,
-        precision: arguments.target,
-        pages: arguments.pages.into(),
-        measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
-        measure_siblings: None,
-        keep: None,
-        // What is left where there are fewer cores than jobs.
+        // Where there are fewer cores than jobs, each core has several.
         jobs: jobs.div_ceil(ready.len()),
-        max_time: arguments.max_time,
-        machine: &machine,
+        ..arguments.job(subject, cores, beside, &machine)
     };
     let line = StepProgress::new(arguments.quiet);
     let recorded = RecordedJob::of(&job, &line, stop);

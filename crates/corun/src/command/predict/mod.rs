@@ -17,7 +17,7 @@ use corun_predict::{
 };
 use corun_record::{Caveat, Document, Exit, Placement, Prediction, PredictionTable};
 use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
-use corun_trace::{SystemCall, Target, choose_for};
+use corun_trace::{Chosen, SystemCall, Target, choose_for};
 
 pub(super) use each::{CoreVariant, on_each};
 
@@ -189,17 +189,13 @@ fn predicted<T>(
         arguments.check_measured(&chosen)?;
         hardware::check(&siblings)?;
     }
-    let told = beside.workers.is_some().then_some(1);
-    let TracedProgram { target, from, workload, .. } = arguments.traced.program_of(told)?;
-    let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
-    let sampling = arguments.sampling();
-    arguments.check_standard_input(sampling)?;
+    let subject = arguments.subject(&beside)?;
     let opened = open()?;
     for core in &chosen {
         arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
     }
-    arguments.say(&format!("The tracer: {}.", tracer.reason));
-    if let Some(warning) = &tracer.warning {
+    arguments.say(&format!("The tracer: {}.", subject.tracer.reason));
+    if let Some(warning) = &subject.tracer.warning {
         say(warning);
     }
     let timings = chosen.iter().map(|core| timings(&core.model)).collect::<Result<Vec<_>, _>>()?;
@@ -230,22 +226,10 @@ fn predicted<T>(
         false => None,
     };
     let job = Job {
-        target,
-        workload,
-        cores,
-        beside,
-        tracer,
-        from: arguments.from_call.or(from),
-        sampling,
         rounds: arguments.rounds(),
-        precision: arguments.target,
-        pages: arguments.pages.into(),
-        measure_for: (!arguments.no_measure).then(|| arguments.time_to_measure()),
         measure_siblings,
         keep: arguments.keep.clone(),
-        jobs: std::thread::available_parallelism().map_or(1, usize::from),
-        max_time: arguments.max_time,
-        machine: &machine,
+        ..arguments.job(subject, cores, beside, &machine)
     };
     let line = StepProgress::new(arguments.quiet);
     let predicted = predict(&job, &line, &stop);
@@ -272,7 +256,51 @@ fn to_json(table: &PredictionTable) -> String {
     }
 }
 
+/// The program of a prediction, and how it is recorded.
+struct Subject {
+    program: TracedProgram,
+    tracer: Chosen<'static>,
+    sampling: Sampling,
+}
+
 impl Arguments {
+    fn subject(&self, beside: &Beside) -> Result<Subject, Problem> {
+        let program = self.traced.program_of(beside.workers.is_some().then_some(1))?;
+        let tracer = choose_for(self.tracer.as_deref(), &program.target)?;
+        let sampling = self.sampling();
+        self.check_standard_input(sampling)?;
+        Ok(Subject { program, tracer, sampling })
+    }
+
+    /// The job in one round, without a measurement on siblings and without a trace to keep.
+    fn job<'a>(
+        &self,
+        subject: Subject,
+        cores: Vec<Core<'a>>,
+        beside: Beside,
+        machine: &'a Machine,
+    ) -> Job<'a> {
+        let Subject { program, tracer, sampling } = subject;
+        Job {
+            target: program.target,
+            workload: program.workload,
+            cores,
+            beside,
+            tracer,
+            from: self.from_call.or(program.from),
+            sampling,
+            rounds: 1,
+            precision: self.target,
+            pages: self.pages.into(),
+            measure_for: (!self.no_measure).then(|| self.time_to_measure()),
+            measure_siblings: None,
+            keep: None,
+            jobs: std::thread::available_parallelism().map_or(1, usize::from),
+            max_time: self.max_time,
+            machine,
+        }
+    }
+
     /// The memory parameters to predict with.
     fn memory_of(&self, is_own: bool) -> Result<MemoryOf, Problem> {
         match self.memory {

@@ -8,7 +8,7 @@ use clap::Args;
 use corun_files::InputKind;
 use corun_measure::hyperfine::{self, HyperfineRun};
 use corun_record::{Document, Exit, shown};
-use corun_store::{Added, Origin, Store, Wanted, check_tags};
+use corun_store::{Added, Origin, Store, check_tags};
 
 use crate::keeping;
 use crate::problem::{Problem, code};
@@ -92,11 +92,8 @@ impl Arguments {
     fn keep(&self, store: &mut Store, found: &Found) -> Result<String, Problem> {
         let Found { origin, document, source } = found;
         let source = source.as_ref().unwrap_or(document);
-        let Added { id, is_new } = store.add_of(origin, document, source)?;
-        if !self.tags.is_empty() {
-            let number = store.find(&id, Wanted::Finished)?;
-            store.tag(number, &self.tags, true)?;
-        }
+        let origin = Origin { tags: self.tags.clone(), ..origin.clone() };
+        let Added { id, is_new } = store.add_of(&origin, document, source)?;
         Ok(format!("{} {id}", if is_new { "kept as" } else { "kept already as" }))
     }
 }

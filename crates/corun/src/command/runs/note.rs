@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
     /// The run: an id of `corun runs list`, the beginning of one, a tag, `last`, `last~1`
     #[arg(value_name = "RUN")]
     run: String,
-    /// The note, in the place of an older one; an empty one takes it away
+    /// The note, in place of an older one; an empty one takes it away
     #[arg(value_name = "TEXT", required = true)]
     text: Vec<String>,
 }

@@ -212,7 +212,7 @@ fn possible(
     Ok(with.into_iter().map(|(policy, _)| policy).collect())
 }
 
-/// What came of a run.
+/// The outcome of a run.
 fn one(
     policy: &PolicyEntry,
     load: &Load,

@@ -1,4 +1,4 @@
-//! The predictions of a study: those that come with corun, or simulated anew.
+//! The predictions of a study: those that come with corun, or simulated again.
 
 use clap::Args;
 use corun_record::{Caveat, Progress, Stage};
@@ -9,7 +9,7 @@ use crate::progress::StepProgress;
 
 #[derive(Debug, Args)]
 pub(super) struct PredictionArguments {
-    /// Trace the study's programs here and simulate them anew, in place of the predictions that come with corun
+    /// Trace the study's programs here and simulate them again, in place of the predictions that come with corun
     #[arg(long)]
     predict: bool,
 }

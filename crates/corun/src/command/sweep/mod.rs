@@ -1,6 +1,7 @@
 //! `corun sweep`: predictions of programs on core models with settings, each program recorded once.
 
 mod cells;
+mod earlier;
 mod here;
 mod slurm;
 
@@ -14,8 +15,10 @@ use corun_record::{Document, Ending, Exit, PredictionSweep, Record};
 use crate::answer::Head;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
+use crate::terminal;
 use crate::values::{self, Words};
-use crate::{documents, terminal};
+
+use earlier::Beginning;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -36,9 +39,13 @@ pub(crate) struct Arguments {
     /// Simulate N cells at a time [default: as many as this process may use CPUs]
     #[arg(long, value_name = "N", conflicts_with = "slurm")]
     jobs: Option<std::num::NonZeroUsize>,
-    /// Take the cells over that an earlier sweep has: a file that it wrote with --json, or a kept run
+    /// Take the cells over that an earlier sweep has, also of one that was killed: a file that it wrote with --json, or a
+    /// kept run such as `last`, the newest sweep
     #[arg(long, value_name = "RUN", conflicts_with = "slurm")]
     resume: Option<String>,
+    /// Resume the newest sweep of the store if it has one: a task on a cluster may run again
+    #[arg(long, hide = true, conflicts_with_all = ["slurm", "resume"])]
+    resume_any: bool,
     #[command(flatten)]
     slurm: slurm::SlurmArguments,
     #[command(flatten)]
@@ -93,13 +100,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         (arguments.output.json.as_deref(), Record::to_json as Form<Record<PredictionSweep>>),
         (arguments.output.csv.as_deref(), corun_report::sweep_to_csv),
     ])?;
-    let earlier = match &arguments.resume {
-        Some(name) => Some(earlier(name, &plan)?),
-        None => None,
-    };
-    let sweep = match arguments.slurm.directory() {
-        Some(directory) => slurm::run(arguments, &plan, directory)?,
-        None => here::run(arguments, &plan, earlier)?,
+    let (sweep, exports) = match arguments.slurm.directory() {
+        Some(directory) => (slurm::run(arguments, &plan, directory)?, exports),
+        None => {
+            let Beginning { sweep, keeper } = Beginning::of(arguments, &plan)?;
+            let (sweep, keeper) = here::run(arguments, &plan, head.record(sweep), keeper)?;
+            (sweep, exports.kept_by(keeper))
+        }
     };
     let is_whole = sweep.open().next().is_none();
     let all_failed = sweep.predictions().next().is_none() && is_whole;
@@ -118,20 +125,4 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         (false, true) => Exit::Failed,
         (false, false) => Exit::Done,
     }))
-}
-
-/// An earlier sweep with the same options.
-fn earlier(name: &str, plan: &cells::Plan) -> Result<PredictionSweep, Problem> {
-    let sweep = Record::<PredictionSweep>::from_json(&documents::text(name)?)?.body;
-    match sweep.options == plan.options() {
-        true => Ok(sweep),
-        false => Err(Problem::usage(
-            format!(
-                "expected a sweep with the options {:?}, found one with {:?}",
-                plan.options().join(" "),
-                sweep.options.join(" ")
-            ),
-            "Resume it with the options that it was begun with, or leave --resume out.",
-        )),
-    }
 }

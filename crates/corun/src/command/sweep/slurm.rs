@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use corun_fleet::layout::Directory;
+use corun_fleet::layout::{Directory, task_name};
 use corun_fleet::slurm::SlurmCommands;
 use corun_fleet::{CommandPlan, FleetError, Plan, prepare, results, submit};
 use corun_record::{AnyDocument, PredictionSweep, shown};
@@ -57,14 +57,17 @@ pub(super) fn run(
     let absolute = Directory::new(absolute.map_err(failed(directory))?);
     let corun = std::env::current_exe().map_err(failed(Path::new("/proc/self/exe")))?;
     let folder = std::env::current_dir().map_err(failed(Path::new(".")))?;
-    let tasks = plan.programs.iter().map(|it| (it.name.clone(), task(arguments, plan, it)));
+    let tasks = (0..).zip(&plan.programs).map(|(number, it)| {
+        let store = absolute.kept().join(format!("{}.db", task_name(number)));
+        Ok((it.name.clone(), task(arguments, plan, it, &store)?))
+    });
     let planned = Plan::of_commands(CommandPlan {
         name: "sweep".to_owned(),
         folder,
         partition: arguments.slurm.partition.clone(),
         sbatch: arguments.slurm.sbatch.clone(),
         time_limit: arguments.slurm.time_limit,
-        tasks: tasks.collect(),
+        tasks: tasks.collect::<Result<_, Problem>>()?,
     })?;
     let planned = prepare(planned, &absolute, &corun)?;
     let submitted = submit(&SlurmCommands, &planned, &absolute)?;
@@ -81,13 +84,20 @@ pub(super) fn run(
     }
     let found = results::read(&planned, &absolute)?;
     let mut sweep = plan.with(None);
-    for result in results::counted(&absolute, &found).into_values() {
+    // Of tasks that failed, the cells that were finished before.
+    let partial = found.results.iter().filter(|it| !it.is_done());
+    for result in partial.chain(results::counted(&absolute, &found).into_values()) {
         let Some(document) = &result.document else { continue };
         let Ok(AnyDocument::Sweep(of_program)) = AnyDocument::from_json(document.get()) else {
             say(&format!("corun: a result on {} is no sweep", result.attempt.node));
             continue;
         };
-        for cell in of_program.body.cells {
+        for cell in of_program
+            .body
+            .cells
+            .into_iter()
+            .filter(|it| it.prediction.is_some() || result.is_done())
+        {
             if let Some(known) = sweep.cells.iter_mut().find(|it| it.is_same(&cell)) {
                 *known = cell;
             }
@@ -96,15 +106,27 @@ pub(super) fn run(
     Ok(sweep)
 }
 
-/// What corun does on a node: the cells of one program.
-fn task(arguments: &Arguments, plan: &cells::Plan, program: &SweptProgram) -> Vec<String> {
-    let mut words =
-        ["sweep", "--json", "-", "--quiet", "--no-store", "--model"].map(str::to_owned).to_vec();
+/// What corun does on a node: the cells of one program. They are kept in a store in the directory, so that a task that runs
+/// again goes on with what it had.
+fn task(
+    arguments: &Arguments,
+    plan: &cells::Plan,
+    program: &SweptProgram,
+    store: &Path,
+) -> Result<Vec<String>, Problem> {
+    let store = store.to_str().ok_or_else(|| {
+        Problem::usage(
+            format!("expected a directory whose name is UTF-8, found {}", shown(store)),
+            "Name another directory with --slurm.",
+        )
+    })?;
+    let words = ["sweep", "--json", "-", "--quiet", "--resume-any", "--store", store, "--model"];
+    let mut words = words.map(str::to_owned).to_vec();
     words.push(arguments.model.join(","));
     for (field, values) in &arguments.vary {
         words.extend(["--vary".to_owned(), format!("{field}={values}")]);
     }
     words.extend(plan.options().iter().cloned());
     words.extend(program.option.clone());
-    words
+    Ok(words)
 }

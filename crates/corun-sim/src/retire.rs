@@ -118,7 +118,7 @@ impl<F: InstructionSource> Core<F> {
                 Policy::Shared | Policy::Alternating => width,
             };
             let mut left = most;
-            let before = thread.retired;
+            let (before, mut has_retired) = (thread.retired, false);
             while let Some(oldest) = thread.rob.front() {
                 if thread.ordering_violation.is_some_and(|early| early < oldest.end) {
                     self.machine_clear(index);
@@ -129,23 +129,22 @@ impl<F: InstructionSource> Core<F> {
                     break;
                 }
                 left = left.saturating_sub(slots);
-                thread.rob_used -= slots;
-                for (used, freed) in thread.registers_used.iter_mut().zip(oldest.registers) {
-                    *used -= u32::from(freed);
-                }
-                thread.loads_used -= u32::from(oldest.loads);
+                thread.entries -= oldest.entries;
                 thread.stores.retire(oldest.stores);
-                if thread.retired == 0 {
-                    thread.first_retired = self.now;
-                }
                 thread.retired += u64::from(oldest.instructions);
-                thread.last_retired = self.now;
                 thread.is_held &= !oldest.is_serializing;
                 (thread.oldest, thread.is_reexecuting) = (oldest.end, false);
                 thread.rob.pop_front();
-                self.is_active = true;
+                has_retired = true;
             }
             let thread = &mut self.threads[index];
+            if has_retired {
+                self.is_active = true;
+                thread.last_retired = self.now;
+                if before == 0 {
+                    thread.first_retired = self.now;
+                }
+            }
             let retired = thread.retired - before;
             if retired > 0 {
                 thread.source.retire(retired);

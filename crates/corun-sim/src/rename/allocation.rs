@@ -1,10 +1,11 @@
 //! Places for what is renamed: entries of buffers and schedulers beside those that siblings have, and the
 //! port of each micro-op.
 
+use std::ops::Add;
+
 use crate::core::cycle_stack::{Component, Shared};
+use crate::core::entries::{BUFFERS, Buffer, Entries};
 use crate::core::in_flight::CAPACITY;
-use crate::core::limit::Limit;
-use crate::core::parameters::Limits;
 use crate::core::thread::{MAX_THREADS, Thread};
 use crate::core::{Core, InstructionSource};
 use crate::execute::ports::{MAX_PORTS, members};
@@ -26,21 +27,32 @@ pub(crate) struct Allocator {
     pub(crate) ports: Vec<u8>,
     taken: [u16; MAX_PORTS],
     /// Whose turn it is of a pair of load ports, of each set of ports.
-    pub(crate) turns: [bool; 1 + MAX_THREADS],
+    turns: [bool; 1 + MAX_THREADS],
     /// The turns before this instruction.
-    pub(crate) turns_before: [bool; 1 + MAX_THREADS],
+    turns_before: [bool; 1 + MAX_THREADS],
+    /// Whether ports take turns at all.
+    takes_turns: bool,
     /// Whether it found no place because siblings have what the thread may have.
     pub(crate) is_stalled_by_sibling: bool,
 }
 
 impl Allocator {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(assignment: PortAssignment) -> Self {
         Self {
             ports: Vec::new(),
             taken: [0; MAX_PORTS],
             turns: [false; 1 + MAX_THREADS],
             turns_before: [false; 1 + MAX_THREADS],
+            takes_turns: assignment != PortAssignment::Fewest,
             is_stalled_by_sibling: false,
+        }
+    }
+
+    /// The instruction that was allocated is renamed, and has had its turns.
+    #[inline]
+    pub(crate) fn keep_turns(&mut self) {
+        if self.takes_turns {
+            self.turns_before = self.turns;
         }
     }
 }
@@ -64,33 +76,6 @@ impl<F: InstructionSource> Core<F> {
         self.threads.iter().map(used).sum()
     }
 
-    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
-    /// slots are lost to.
-    fn check(
-        &mut self,
-        index: usize,
-        limit: Limit,
-        wanted: u32,
-        used: impl Fn(&Thread<F>) -> u32,
-        (buffer, shared): (Component, Shared),
-    ) -> Result<(), Stall> {
-        let own = used(&self.threads[index]);
-        let all = if self.threads.len() == 1 { own } else { self.all(used) };
-        // What needs more than there is goes when nothing else is there.
-        let never_fits = wanted > limit.own.min(limit.all);
-        if limit.has_room(own, all, wanted) || (never_fits && own == 0 && all == own) {
-            return Ok(());
-        }
-        let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
-        // What never fits waits until its siblings hold nothing, too.
-        self.allocator.is_stalled_by_sibling =
-            own + wanted <= limit.own || (never_fits && own == 0);
-        Err(match is_taken {
-            true => Stall::LostTo(self.lost(index, (buffer, shared), own, limit.alone - own)),
-            false => Stall::Full(buffer),
-        })
-    }
-
     /// Finds a place for everything that the instruction needs, or says what is full: what the slots are
     /// lost to, or else what they are lost to unless the oldest micro-op is to blame.
     pub(crate) fn allocate(
@@ -111,7 +96,9 @@ impl<F: InstructionSource> Core<F> {
         }
         self.allocator.ports.clear();
         self.allocator.taken = [0; MAX_PORTS];
-        self.allocator.turns = self.allocator.turns_before;
+        if self.allocator.takes_turns {
+            self.allocator.turns = self.allocator.turns_before;
+        }
         let mut full = Ok(());
         for uop in &lowered.uops {
             full = self.take_port(index, uop, place);
@@ -126,70 +113,50 @@ impl<F: InstructionSource> Core<F> {
     }
 
     /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
+    #[inline]
     fn fits(&self, index: usize, lowered: &DecodedInstruction) -> bool {
-        let Limits { rob, registers, load_queue, store_queue, .. } = &self.parameters.limits;
-        let [integer, vector, mask] = lowered.registers;
-        self.has_room(index, rob, lowered.renamed.max(1), |thread| thread.rob_used)
-            && self.has_room(index, &registers[0], integer, |thread| thread.registers_used[0])
-            && self.has_room(index, &registers[1], vector, |thread| thread.registers_used[1])
-            && self.has_room(index, &registers[2], mask, |thread| thread.registers_used[2])
-            && self.has_room(index, load_queue, lowered.loads, |thread| thread.loads_used)
-            && self.has_room(index, store_queue, lowered.stores, |thread| thread.stores.len())
+        let (limits, wanted) = (&self.parameters.limits, lowered.digest.wanted);
+        let own = self.threads[index].taken();
+        wanted.fit(own, limits.own) && wanted.fit(self.taken(own), limits.all)
     }
 
+    /// Entries taken by all threads, of which one has `own`.
     #[inline]
-    fn has_room(
-        &self,
-        index: usize,
-        limit: &Limit,
-        wanted: u8,
-        used: impl Fn(&Thread<F>) -> u32,
-    ) -> bool {
-        let own = used(&self.threads[index]);
-        let all = || if self.threads.len() == 1 { own } else { self.all(used) };
-        wanted == 0 || limit.has_room(own, all(), wanted.into())
+    fn taken(&self, own: Entries) -> Entries {
+        match &self.threads[..] {
+            [_] => own,
+            all => all.iter().map(Thread::taken).fold(Entries::default(), Entries::add),
+        }
     }
 
     /// The same one by one, to say which of them is full.
     #[cold]
     fn check_all(&mut self, index: usize, lowered: &DecodedInstruction) -> Result<(), Stall> {
-        let slots = u32::from(lowered.renamed.max(1));
-        let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
-        self.check(index, self.parameters.limits.rob, slots, |thread| thread.rob_used, rob)?;
-        for (file, &wanted) in lowered.registers.iter().enumerate().filter(|(_, it)| **it > 0) {
-            let used = |thread: &Thread<F>| thread.registers_used[file];
-            let registers = (Component::Registers, Shared::Registers);
-            self.check(
-                index,
-                self.parameters.limits.registers[file],
-                wanted.into(),
-                used,
-                registers,
-            )?;
+        let wanted = lowered.digest.wanted;
+        let mut all = BUFFERS.into_iter().filter(|&buffer| wanted.count(buffer) > 0);
+        all.try_for_each(|buffer| self.check(index, buffer, wanted.count(buffer)))
+    }
+
+    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
+    /// slots are lost to.
+    fn check(&mut self, index: usize, buffer: Buffer, wanted: u32) -> Result<(), Stall> {
+        let limit = self.parameters.limits.of(buffer);
+        let taken = self.threads[index].taken();
+        let (own, all) = (taken.count(buffer), self.taken(taken).count(buffer));
+        // What needs more than there is goes when nothing else is there.
+        let never_fits = wanted > limit.own.min(limit.all);
+        if limit.has_room(own, all, wanted) || (never_fits && own == 0 && all == own) {
+            return Ok(());
         }
-        if lowered.loads > 0 {
-            let queue = (Component::LoadQueue, Shared::LoadQueue);
-            let used = |thread: &Thread<F>| thread.loads_used;
-            self.check(
-                index,
-                self.parameters.limits.load_queue,
-                lowered.loads.into(),
-                used,
-                queue,
-            )?;
-        }
-        if lowered.stores > 0 {
-            let queue = (Component::StoreQueue, Shared::StoreQueue);
-            let used = |thread: &Thread<F>| thread.stores.len();
-            self.check(
-                index,
-                self.parameters.limits.store_queue,
-                lowered.stores.into(),
-                used,
-                queue,
-            )?;
-        }
-        Ok(())
+        let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
+        // What never fits waits until its siblings hold nothing, too.
+        self.allocator.is_stalled_by_sibling =
+            own + wanted <= limit.own || (never_fits && own == 0);
+        let (full, shared) = full(buffer);
+        Err(match is_taken {
+            true => Stall::LostTo(self.lost(index, (full, shared), own, limit.alone - own)),
+            false => Stall::Full(full),
+        })
     }
 
     /// Gives the ports of an instruction back that is not renamed after all.
@@ -286,5 +253,17 @@ impl<F: InstructionSource> Core<F> {
             ports &= !(1 << best);
         }
         None
+    }
+}
+
+/// What slots are lost to where a buffer is full: by the thread itself, or by its siblings.
+fn full(buffer: Buffer) -> (Component, Shared) {
+    match buffer {
+        Buffer::Rob => (Component::ReorderBuffer, Shared::ReorderBuffer),
+        Buffer::IntegerRegisters | Buffer::VectorRegisters | Buffer::MaskRegisters => {
+            (Component::Registers, Shared::Registers)
+        }
+        Buffer::Loads => (Component::LoadQueue, Shared::LoadQueue),
+        Buffer::Stores => (Component::StoreQueue, Shared::StoreQueue),
     }
 }

@@ -15,7 +15,7 @@ use crate::uops::operands::{Used, reads, writes};
 use crate::uops::register::{File, RegisterId};
 use crate::uops::slots;
 use crate::uops::uop::{
-    DecodedBlock, DecodedInstruction, Effect, Kind, Memory, PortSet, Results, Source, Sources, Uop,
+    DecodedBlock, DecodedInstruction, Digest, Effect, Kind, Memory, PortSet, Results, Source, Sources, Uop,
 };
 use corun_model::timing::{Class, ComputeUop, Lookup, Provenance, Timing, TimingTable, form};
 use corun_model::{CoreModel, Division, Repetition};
@@ -169,6 +169,7 @@ impl<'m> Lowering<'m> {
             renamed: 1,
             effect: Effect::Nothing,
             uops: Vec::new(),
+            digest: Digest::default(),
             memory: Vec::new(),
             registers: [0; 3],
             loads: 0,

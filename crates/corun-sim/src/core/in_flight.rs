@@ -84,7 +84,7 @@ const _: () = assert!(size_of::<InFlightUop>() == 64);
 
 impl InFlightUop {
     /// In a place that was never used.
-    const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         done: 0,
         ready: 0,
         age: 0,

@@ -4,7 +4,7 @@ use crate::core::entries::{BUFFERS, Buffer, Entries};
 use crate::core::limit::Limit;
 use crate::execute::ports::MAX_PORTS;
 use crate::uops::PortSet;
-use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
+use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy, PortAssignment};
 
 /// The figures of a core that the pipeline reads every cycle, for a number of active threads.
 #[derive(Debug, Clone)]
@@ -70,6 +70,8 @@ pub(crate) struct PortMap {
     pub(crate) groups: Vec<String>,
     /// Ports that loads are issued to.
     pub(crate) loads: PortSet,
+    /// Whether ports are given by counts that the renamer keeps.
+    pub(crate) counts: bool,
 }
 
 /// Rates, widths and latencies of loads, stores and forwarding.
@@ -233,6 +235,7 @@ impl Parameters {
                 of_port: std::array::from_fn(|port| ports.get(port).copied().unwrap_or_default()),
                 groups,
                 loads: load_ports(model),
+                counts: back.port_assignment != PortAssignment::Fewest,
             },
             load_store: LoadStore {
                 own_loads: threads > 1 && memory.loads.sharing.policy == Policy::Replicated,

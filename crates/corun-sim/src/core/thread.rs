@@ -9,14 +9,14 @@ use crate::core::in_flight::{Handle, InFlightUops, NEVER, filled};
 use crate::core::occupancy::Occupancy;
 use crate::core::parameters::Parameters;
 use crate::execute::ports::MAX_PORTS;
-use crate::frontend::Fetcher;
 use crate::frontend::wrong_path::{BeforeWrongPath, Visited};
+use crate::frontend::{Fetcher, Place};
 use crate::lsq::predictive_forwarding::ForwardingPredictor;
 use crate::lsq::store_queue::{Gathered, StoreQueue};
 use crate::memory::Pages;
 use crate::rename::move_elimination::MoveElimination;
 use crate::sharing::Requester;
-use crate::uops::REGISTERS;
+use crate::uops::{DecodedInstruction, REGISTERS};
 use corun_model::{CoreModel, WIDEST};
 use corun_record::IssueCycles;
 
@@ -126,6 +126,29 @@ pub(crate) struct Queued {
     pub(crate) is_wrong: bool,
     /// Whether the ring has its values; on a wrong path those of another execution of the same instruction.
     pub(crate) has_values: bool,
+}
+
+impl Queued {
+    /// An instruction that is fetched in cycle `now`.
+    #[inline]
+    pub(crate) fn of(
+        place: &Place,
+        lowered: &DecodedInstruction,
+        shares_slot: bool,
+        now: u64,
+    ) -> Self {
+        Self {
+            block: place.step.block,
+            instruction: place.instruction,
+            values: place.values,
+            slots: lowered.slots,
+            shares_slot,
+            at: now + 1,
+            is_mispredicted: false,
+            is_wrong: false,
+            has_values: true,
+        }
+    }
 }
 
 /// An instruction in the reorder buffer.

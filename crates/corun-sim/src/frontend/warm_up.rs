@@ -6,7 +6,7 @@
 
 use crate::frontend::branch::Outcome;
 use crate::frontend::{Core, InstructionSource, Place};
-use crate::lsq::operands::lines;
+use crate::lsq::operands::{lines, values_end};
 use crate::memory::{Memory, Reply};
 use crate::uops::{DecodedBlock, DecodedInstruction, Kind};
 use corun_model::LINE;
@@ -53,10 +53,12 @@ impl Pace {
         self.due = now as f64;
     }
 
-    /// The cycle after an instruction. Waits for lines are no more than their part of how long it takes.
+    /// The cycle after so many instructions. Waits for lines are no more than their part of how long these take.
     #[inline]
-    fn step(&mut self, now: u64) -> u64 {
-        self.due += self.rate;
+    fn steps(&mut self, now: u64, count: u32) -> u64 {
+        for _ in 0..count {
+            self.due += self.rate;
+        }
         now.max(self.due as u64)
     }
 
@@ -149,10 +151,16 @@ impl<F: InstructionSource> Core<F> {
         let mut values = place.values;
         let mut line = self.threads[index].fetcher.line;
         let numbers = place.instruction..place.step.executed.min(block.outlines().len() as u32);
-        for number in numbers.clone() {
-            let outline = block.outlines()[number as usize];
+        let all = block.outlines().get(numbers.start as usize..numbers.end as usize);
+        let outlines = all.unwrap_or_default();
+        let mut passed = 0;
+        for (number, outline) in numbers.clone().zip(outlines) {
             let last = place.step.address.wrapping_add(outline.end.into()).wrapping_sub(1);
-            if line != last / u64::from(LINE) {
+            let is_other_line = line != last / u64::from(LINE);
+            if is_other_line || outline.has_memory {
+                self.now = self.pace.steps(self.now, std::mem::take(&mut passed));
+            }
+            if is_other_line {
                 line = last / u64::from(LINE);
                 let reply = memory.fetch(self.request(index, 0, last), self.now);
                 self.wait_for(reply);
@@ -162,11 +170,12 @@ impl<F: InstructionSource> Core<F> {
                 let instruction = u64::from(place.step.block << 6 ^ number);
                 values = self.show_access(index, lowered, instruction, values, memory);
             }
-            self.now = self.pace.step(self.now);
+            passed += 1;
         }
+        self.now = self.pace.steps(self.now, passed);
         let thread = &mut self.threads[index];
         thread.fetcher.line = line;
-        thread.retired += u64::from(numbers.end.saturating_sub(numbers.start));
+        thread.retired += outlines.len() as u64;
     }
 
     /// Asks memory for what an instruction touches whose values begin at `values`. Returns where they end.
@@ -178,7 +187,7 @@ impl<F: InstructionSource> Core<F> {
         values: u32,
         memory: &mut Memory,
     ) -> u32 {
-        for uop in &lowered.uops {
+        for uop in lowered.uops.iter().filter(|uop| uop.kind.is_access()) {
             let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match uop.kind {
                 Kind::Compute | Kind::StoreData(_) => continue,
                 Kind::Load(of) => (of, Memory::load),
@@ -193,8 +202,7 @@ impl<F: InstructionSource> Core<F> {
                 self.wait_for(reply);
             }
         }
-        let thread = &self.threads[index];
-        lowered.memory.iter().fold(values, |at, place| thread.values_after(place, at))
+        values_end(lowered, values, &self.threads[index].values)
     }
 
     fn wait_for(&mut self, reply: Reply) {
@@ -209,7 +217,7 @@ mod tests {
     #[test]
     fn an_instruction_takes_as_long_as_it_did_in_the_pipeline() {
         let mut pace = Pace::default();
-        let after = |pace: &mut Pace, begin| (0..1000).fold(begin, |now, _| pace.step(now));
+        let after = |pace: &mut Pace, begin| (0..100).fold(begin, |now, _| pace.steps(now, 10));
         assert_eq!(after(&mut pace, 0), 1000, "nothing is known yet");
         let now = 5 * TELLING;
         pace.begin(now, 2 * TELLING);

@@ -235,9 +235,6 @@ impl<F: InstructionSource> Thread<F> {
 }
 
 /// Which values of its registers an address is made of.
-fn versions(
-    registers: &[u64; crate::uops::REGISTERS],
-    of: [Option<RegisterId>; 2],
-) -> [u64; 2] {
+fn versions(registers: &[u64; crate::uops::REGISTERS], of: [Option<RegisterId>; 2]) -> [u64; 2] {
     of.map(|register| register.map_or(0, |register| registers[register.index()]))
 }

@@ -6,9 +6,10 @@ use std::ops::Add;
 use crate::core::cycle_stack::{Component, Shared};
 use crate::core::entries::{BUFFERS, Buffer, Entries};
 use crate::core::in_flight::CAPACITY;
+use crate::core::parameters::PortMap;
 use crate::core::thread::{MAX_THREADS, Thread};
 use crate::core::{Core, InstructionSource};
-use crate::execute::ports::{MAX_PORTS, members};
+use crate::execute::ports::MAX_PORTS;
 use crate::uops::{DecodedInstruction, PortSet, Uop};
 use corun_model::PortAssignment;
 
@@ -24,7 +25,9 @@ pub(crate) enum Stall {
 /// Ports given to an instruction's micro-ops, and what of each scheduler that takes.
 #[derive(Debug)]
 pub(crate) struct Allocator {
-    pub(crate) ports: Vec<u8>,
+    pub(crate) ports: [u8; MAX_UOPS],
+    /// How many have one.
+    given: usize,
     taken: [u16; MAX_PORTS],
     /// Whose turn it is of a pair of load ports, of each set of ports.
     turns: [bool; 1 + MAX_THREADS],
@@ -39,13 +42,21 @@ pub(crate) struct Allocator {
 impl Allocator {
     pub(crate) fn new(assignment: PortAssignment) -> Self {
         Self {
-            ports: Vec::new(),
+            ports: [0; MAX_UOPS],
+            given: 0,
             taken: [0; MAX_PORTS],
             turns: [false; 1 + MAX_THREADS],
             turns_before: [false; 1 + MAX_THREADS],
             takes_turns: assignment != PortAssignment::Fewest,
             is_stalled_by_sibling: false,
         }
+    }
+
+    /// The next micro-op gets this port.
+    #[inline]
+    fn give(&mut self, port: usize) {
+        self.ports[self.given % MAX_UOPS] = port as u8;
+        self.given += 1;
     }
 
     /// The instruction that was allocated is renamed, and has had its turns.
@@ -57,8 +68,8 @@ impl Allocator {
     }
 }
 
-/// Bits of the number of a port.
-const PORT_BITS: u32 = PortSet::BITS.ilog2();
+/// More than any instruction has.
+const MAX_UOPS: usize = 1 << 8;
 
 /// Cycles without an entry from which on a thread is let in first.
 const STARVED: u64 = 100;
@@ -86,30 +97,25 @@ impl<F: InstructionSource> Core<F> {
     ) -> Result<(), Stall> {
         self.allocator.is_stalled_by_sibling = false;
         let thread = &self.threads[index];
-        let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
         let in_flight = (thread.next - thread.head) as usize + lowered.uops.len();
-        if in_flight > CAPACITY && !is_alone {
+        if in_flight > CAPACITY && !(thread.rob.is_empty() && thread.stores.len() == 0) {
             return Err(Stall::Full(Component::ReorderBuffer));
         }
         if !self.fits(index, lowered) {
             self.check_all(index, lowered)?;
         }
-        self.allocator.ports.clear();
+        self.allocator.given = 0;
         self.allocator.taken = [0; MAX_PORTS];
         if self.allocator.takes_turns {
             self.allocator.turns = self.allocator.turns_before;
         }
-        let mut full = Ok(());
         for uop in &lowered.uops {
-            full = self.take_port(index, uop, place);
-            if full.is_err() {
-                break;
+            if let Err(full) = self.take_port(index, uop, place) {
+                self.release_allocation(index, lowered);
+                return Err(full);
             }
         }
-        if full.is_err() {
-            self.release_allocation(index, lowered);
-        }
-        full
+        Ok(())
     }
 
     /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
@@ -161,7 +167,7 @@ impl<F: InstructionSource> Core<F> {
 
     /// Gives the ports of an instruction back that is not renamed after all.
     pub(crate) fn release_allocation(&mut self, index: usize, lowered: &DecodedInstruction) {
-        for (&port, uop) in self.allocator.ports.iter().zip(&lowered.uops) {
+        for (&port, uop) in self.allocator.ports[..self.allocator.given].iter().zip(&lowered.uops) {
             let port = usize::from(port);
             if uop.ports != 0 {
                 let set = self.parameters.set_of(index, port);
@@ -172,27 +178,30 @@ impl<F: InstructionSource> Core<F> {
 
     /// Gives the instruction's next micro-op one of its ports, if a scheduler has room. The instruction
     /// begins at `place` of what is renamed in this cycle.
+    #[inline]
     fn take_port(&mut self, index: usize, uop: &Uop, place: u32) -> Result<(), Stall> {
         let ports = uop.ports;
         if ports == 0 {
-            self.allocator.ports.push(0);
+            self.allocator.give(0);
             return Ok(());
         }
-        let lowest = ports.trailing_zeros() as usize;
-        let set = self.parameters.set_of(index, lowest);
-        let port = match self.ports[set].counts.assignment {
-            PortAssignment::Fewest => self.best_port(index, ports),
-            _ => self.bound_port(index, set, ports, place + u32::from(uop.slot)),
+        let port = match self.parameters.port_map.counts {
+            false => self.best_port(index, ports),
+            true => self.bound_port(index, ports, place + u32::from(uop.slot)),
         };
-        let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };
-        self.allocator.taken[usize::from(self.parameters.port_map.of_port[port].scheduler)] += 1;
+        let Some(port) = port else {
+            return Err(self.full_scheduler(index, ports.trailing_zeros() as usize));
+        };
+        let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
+        self.allocator.taken[scheduler % MAX_PORTS] += 1;
         let set = self.parameters.set_of(index, port);
         self.ports[set].assigned[port] += 1;
-        self.allocator.ports.push(port as u8);
+        self.allocator.give(port);
         Ok(())
     }
 
     /// What slots are lost to when the scheduler of a port has no room.
+    #[cold]
     fn full_scheduler(&mut self, index: usize, port: usize) -> Stall {
         let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
         let limit = self.parameters.limits.schedulers[scheduler];
@@ -211,21 +220,17 @@ impl<F: InstructionSource> Core<F> {
     /// instruction that needs more than it has.
     #[inline]
     fn is_full(&self, index: usize, scheduler: usize) -> bool {
+        let scheduler = scheduler % MAX_PORTS;
         let taken = u32::from(self.allocator.taken[scheduler]);
-        let limit = self.parameters.limits.schedulers[scheduler];
+        let limit = &self.parameters.limits.schedulers[scheduler];
         let own = self.threads[index].scheduler_used[scheduler];
         let all = self.scheduler_used[scheduler];
         ((own + taken >= limit.own) & (own > 0)) | ((all + taken >= limit.all) & (all > 0))
     }
 
     /// The port that is given by the place among what is renamed in a cycle, if its scheduler has room.
-    fn bound_port(
-        &mut self,
-        index: usize,
-        set: usize,
-        ports: PortSet,
-        place: u32,
-    ) -> Option<usize> {
+    fn bound_port(&mut self, index: usize, ports: PortSet, place: u32) -> Option<usize> {
+        let set = self.parameters.set_of(index, ports.trailing_zeros() as usize);
         let place = place % self.parameters.widths.dispatch;
         let port = self.ports[set].counts.choose(ports, place, &mut self.allocator.turns[set]);
         let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
@@ -233,21 +238,16 @@ impl<F: InstructionSource> Core<F> {
     }
 
     /// Of these ports the one that fewest micro-ops were given to, in a scheduler with room.
+    #[inline]
     fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
-        let own_ports = self.parameters.port_map.own;
-        let shared = &self.ports[0];
-        let own = if own_ports == 0 { shared } else { &self.ports[1 + index] };
+        let PortMap { own, of_port, .. } = &self.parameters.port_map;
         while ports != 0 {
-            let mut best = ports.trailing_zeros() as usize;
-            if !ports.is_power_of_two() {
-                // Chosen without branches, which the simulating core would predict badly.
-                let load = |port: usize| {
-                    let set = if own_ports >> port & 1 == 0 { shared } else { own };
-                    set.load(port, self.now) << PORT_BITS | port as u64
-                };
-                best = members(ports).map(load).min()? as usize % MAX_PORTS;
+            let mut best = self.ports[0].least_loaded(ports & !own, self.now);
+            if ports & own != 0 {
+                best = best.min(self.ports[1 + index].least_loaded(ports & own, self.now));
             }
-            if !self.is_full(index, usize::from(self.parameters.port_map.of_port[best].scheduler)) {
+            let best = best.port();
+            if !self.is_full(index, usize::from(of_port[best].scheduler)) {
                 return Some(best);
             }
             ports &= !(1 << best);

@@ -182,8 +182,7 @@ impl<F: InstructionSource> Core<F> {
         used: u32,
     ) -> Result<(&'c DecodedInstruction, bool), Component> {
         let thread = &self.threads[index];
-        let must_wait =
-            !thread.rob.is_empty() || (next.is_draining && thread.has_stores(self.now));
+        let must_wait = !thread.rob.is_empty() || (next.is_draining && thread.has_stores(self.now));
         if next.is_serializing && must_wait {
             return Err(self.cause(index, Component::Serializing));
         }

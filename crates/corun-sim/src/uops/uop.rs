@@ -3,7 +3,7 @@
 use std::ops::Add;
 use std::rc::Rc;
 
-use corun_trace::Direction;
+use corun_trace::{Direction, Form};
 use smallvec::SmallVec;
 
 use crate::core::InFlightUop;
@@ -136,14 +136,14 @@ pub(crate) struct DecodedInstruction {
 }
 
 /// What renaming asks of every instruction again and again, worked out once.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Digest {
-    /// Each micro-op as it begins in flight.
-    pub(crate) begins: Vec<InFlightUop>,
     /// Entries of registers and of the load queue, which it has until it is retired.
     pub(crate) held: Entries,
     /// Entries of all buffers without which it is not renamed.
     pub(crate) wanted: Entries,
+    /// How many values it has in a trace, if that is known.
+    pub(crate) values: Option<u8>,
     /// Whether it is renamed as it stands, whatever comes before it: it is no copy, does not part in several slots, neither
     /// waits nor keeps anything back, and does not need the stack pointer.
     pub(crate) is_plain: bool,
@@ -163,9 +163,16 @@ impl DecodedInstruction {
         let held = entries.into_iter().fold(Entries::default(), Entries::add);
         let rob = Entries::of(Buffer::Rob, self.renamed.max(1).into());
         let is_move = matches!(self.effect, Effect::Move(..));
+        self.uops.iter_mut().for_each(|uop| uop.begins = InFlightUop::of(uop));
         self.digest = Digest {
-            begins: self.uops.iter().map(InFlightUop::of).collect(),
             held,
+            values: self.memory.iter().try_fold(0_u8, |sum, place| {
+                sum.checked_add(match place.form {
+                    Form::Single => 1,
+                    Form::Repeated => 2,
+                    Form::Lanes => return None,
+                })
+            }),
             wanted: held + rob + Entries::of(Buffer::Stores, self.stores.into()),
             is_plain: !(is_move
                 || self.uses_stack_pointer
@@ -230,6 +237,8 @@ pub(crate) type Results = SmallVec<[RegisterId; 16]>;
 /// One step of an instruction.
 #[derive(Debug, Clone)]
 pub(crate) struct Uop {
+    /// As it begins in flight, once all else of it is known.
+    pub(crate) begins: InFlightUop,
     pub(crate) kind: Kind,
     /// Whether it moves a vector to or from memory.
     pub(crate) is_vector: bool,

@@ -201,6 +201,30 @@ impl Cache {
         Some(&mut self.groups[set.group].held[place])
     }
 
+    /// The group and the place of a line that was [found](Self::find) last in its set.
+    #[inline]
+    pub(super) fn last_place(&self, line: Line) -> (u32, u32) {
+        let set = self.set(line);
+        (set.group as u32, self.groups[set.group].found[set.in_group])
+    }
+
+    /// A line, if it is in this place of this group.
+    #[inline]
+    pub(super) fn held_at(&self, line: Line, (group, place): (u32, u32)) -> Option<&Held> {
+        let group = &self.groups[group as usize];
+        let is_there = group.lines.get(place as usize) == Some(&line);
+        if is_there { group.held.get(place as usize) } else { None }
+    }
+
+    /// A line in its place, used as [`find`](Self::find) does.
+    #[inline]
+    pub(super) fn use_at(&mut self, (group, place): (u32, u32)) -> &mut Held {
+        let (group, place) = (group as usize, place as usize);
+        let first = place / self.ways * self.ways;
+        self.touch(Set { group, in_group: first / self.ways, first }, place);
+        &mut self.groups[group].held[place]
+    }
+
     fn touch(&mut self, set: Set, place: usize) {
         let ranks = &mut self.groups[set.group].ranks;
         match self.replacement {

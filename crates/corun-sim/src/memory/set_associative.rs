@@ -73,6 +73,29 @@ impl Ways {
         self.place(number).1
     }
 
+    /// The set and the place of the number that was [touched](Self::touch) last.
+    #[inline]
+    pub(super) fn last_place(&self, number: u64) -> (u32, u32) {
+        debug_assert_eq!(number, self.last);
+        let place = self.seen[number as usize % SEEN];
+        (place / self.ways as u32, place)
+    }
+
+    /// Whether a place holds a number.
+    #[inline]
+    pub(super) fn is_at(&self, number: u64, place: u32) -> bool {
+        self.numbers[place as usize] == number
+    }
+
+    /// Uses a number in its set and place, as [`touch`](Self::touch) does.
+    #[inline]
+    pub(super) fn use_at(&mut self, number: u64, (set, place): (u32, u32)) {
+        if number != self.last {
+            self.last = number;
+            self.use_now(set as usize, place);
+        }
+    }
+
     /// The place of a number, used now; and whether it was there before.
     pub(super) fn place(&mut self, number: u64) -> (usize, bool) {
         let seen = self.seen[number as usize % SEEN];

@@ -198,7 +198,7 @@ impl InFlightUops {
     }
 
     /// Lets a micro-op wait for all these, each with cycles that it adds (which may be negative).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wait_for_all(
         &mut self,
         consumer: u64,

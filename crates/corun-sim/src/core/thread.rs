@@ -244,6 +244,14 @@ impl<F: InstructionSource> Thread<F> {
         self.entries + Entries::of(Buffer::Stores, self.stores.len())
     }
 
+    /// Takes the next instruction off the queue.
+    #[inline]
+    pub(crate) fn dequeue(&mut self) -> Option<Queued> {
+        let queued = self.queue.pop_front()?;
+        self.queue_used -= u32::from(queued.slots);
+        Some(queued)
+    }
+
     /// Whether everything that was fetched is retired.
     pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.rob.is_empty()

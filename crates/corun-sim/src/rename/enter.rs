@@ -117,7 +117,7 @@ impl<F: InstructionSource> Core<F> {
 
 impl<F: InstructionSource> Thread<F> {
     /// Lets a micro-op wait for what it reads: registers, and results of its own instruction.
-    #[inline]
+    #[inline(always)]
     fn wait_for_sources(&mut self, uop: &Uop, sequence: u64, entering: &Entering<'_>) {
         let Self { registers, head, in_flight_uops, .. } = self;
         let producers = uop.sources.iter().map(|source| match *source {

@@ -11,7 +11,7 @@ use crate::core::cycle_stack::{Component, Shared};
 use crate::core::entries::Buffer;
 use crate::core::limit::Limit;
 use crate::core::parameters::Parameters;
-use crate::core::thread::{Queued, Thread};
+use crate::core::thread::Thread;
 use crate::core::{Core, InstructionSource};
 use crate::memory::Origin;
 use crate::rename::allocation::Stall;
@@ -106,7 +106,7 @@ impl<F: InstructionSource> Core<F> {
             if thread.cleared > self.now {
                 return (used, Component::Memory(Origin::OtherCore));
             }
-            let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
+            let Some(queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
                 return (used, self.starved(index));
             };
             if thread.is_held || thread.paused > self.now {
@@ -132,30 +132,26 @@ impl<F: InstructionSource> Core<F> {
                 };
                 return (used, lost_to);
             }
-            self.threads[index].starved = None;
+            let thread = &mut self.threads[index];
+            thread.starved = None;
             if width == 0 {
                 self.release_allocation(index, lowered);
                 return (0, Component::Sibling(Shared::Dispatch));
             }
+            let next = if needs_update { thread.queue.front().copied() } else { thread.dequeue() };
+            let Some(mut queued) = next else { break };
+            queued.slots = if queued.shares_slot && !needs_update { 0 } else { lowered.renamed };
+            let slots = u32::from(queued.slots);
             if queued.is_wrong {
+                thread.renamed_wrongly += slots;
                 self.keep_for_squash(index);
             }
-            let is_move = matches!(lowered.effect, Effect::Move(..)) && lowered.renamed > 0;
-            let shares_slot = queued.shares_slot && !needs_update;
-            let slots = if shares_slot { 0 } else { lowered.renamed };
-            let renamed = Queued { slots, ..queued };
-            self.rename_instruction(index, lowered, &renamed, needs_update);
+            self.rename_instruction(index, lowered, &queued, needs_update);
             self.is_active = true;
-            used += u32::from(slots);
-            let thread = &mut self.threads[index];
-            thread.renamed_wrongly += u32::from(slots) * u32::from(queued.is_wrong);
+            used += slots;
             if needs_update {
-                thread.stack_moved = false;
-            } else {
-                thread.queue.pop_front();
-                thread.queue_used -= u32::from(queued.slots);
-            }
-            if is_move {
+                self.threads[index].stack_moved = false;
+            } else if matches!(lowered.effect, Effect::Move(..)) && slots > 0 {
                 moves -= 1;
                 if moves == 0 {
                     break;

@@ -94,31 +94,33 @@ impl<F: InstructionSource> Core<F> {
 
     /// Retires what is done, in order.
     pub(crate) fn retire(&mut self, memory: &Memory) {
-        let count = self.threads.len();
-        let mut width = self.parameters.widths.retire;
+        let (count, now) = (self.threads.len(), self.now);
+        let retire_hold = self.parameters.penalties.retire_hold;
+        let (mut width, policy) =
+            (self.parameters.widths.retire, self.parameters.widths.retire_policy);
+        // What is wider than a thread ever has is retired all the same.
+        let whole = match policy {
+            Policy::Partitioned => (width / self.active).max(1),
+            _ => width,
+        };
         let turn = self.retire_turn;
         let mut is_taken = false;
         for place in 0..count {
             let index = turn.thread(place, count);
             let thread = &mut self.threads[index];
-            let retire_hold = self.parameters.penalties.retire_hold;
+            let head = thread.head;
             while thread.head < thread.next
-                && thread.is_final(self.number, self.now, retire_hold, memory)
+                && thread.is_final(self.number, now, retire_hold, memory)
             {
                 thread.head += 1;
-                self.is_active = true;
             }
-            // What is wider than a thread ever has is retired all the same.
-            let whole = match self.parameters.widths.retire_policy {
-                Policy::Partitioned => (self.parameters.widths.retire / self.active).max(1),
-                _ => self.parameters.widths.retire,
-            };
-            let most = match self.parameters.widths.retire_policy {
+            self.is_active |= thread.head != head;
+            let most = match policy {
                 Policy::Replicated | Policy::Partitioned => whole,
                 Policy::Shared | Policy::Alternating => width,
             };
             let mut left = most;
-            let before = thread.retired;
+            let (before, mut has_retired) = (thread.retired, false);
             while let Some(oldest) = thread.rob.front() {
                 if thread.ordering_violation.is_some_and(|early| early < oldest.end) {
                     self.machine_clear(index);
@@ -129,28 +131,29 @@ impl<F: InstructionSource> Core<F> {
                     break;
                 }
                 left = left.saturating_sub(slots);
-                thread.rob_used -= slots;
-                for (used, freed) in thread.registers_used.iter_mut().zip(oldest.registers) {
-                    *used -= u32::from(freed);
-                }
-                thread.loads_used -= u32::from(oldest.loads);
-                thread.stores.retire(oldest.stores);
-                if thread.retired == 0 {
-                    thread.first_retired = self.now;
+                thread.entries -= oldest.entries;
+                if oldest.stores > 0 {
+                    thread.stores.retire(oldest.stores);
                 }
                 thread.retired += u64::from(oldest.instructions);
-                thread.last_retired = self.now;
                 thread.is_held &= !oldest.is_serializing;
                 (thread.oldest, thread.is_reexecuting) = (oldest.end, false);
                 thread.rob.pop_front();
-                self.is_active = true;
+                has_retired = true;
             }
             let thread = &mut self.threads[index];
+            if has_retired {
+                self.is_active = true;
+                thread.last_retired = now;
+                if before == 0 {
+                    thread.first_retired = now;
+                }
+            }
             let retired = thread.retired - before;
             if retired > 0 {
                 thread.source.retire(retired);
             }
-            width = match self.parameters.widths.retire_policy {
+            width = match policy {
                 Policy::Alternating if left < most => 0,
                 _ => left,
             };

@@ -102,7 +102,7 @@ fn shortened(mut fences: DecodedBlock) -> DecodedBlock {
             (uop.slot, uop.busy, uop.latency) = (0, 1, 1);
         }
     }
-    fences
+    DecodedBlock::new(fences.instructions)
 }
 
 /// Copies of a block one after the other, then fences; and all of that again.

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use crate::core::entries::Buffer;
 use crate::core::in_flight::NEVER;
 use crate::core::thread::{Queued, Thread};
 use crate::core::{Core, InstructionSource};
@@ -120,12 +121,12 @@ impl<F: InstructionSource> Core<F> {
             waits_for: self.waits_for(index),
             occupancy: vec![
                 ("queue", thread.queue_used),
-                ("reorder buffer", thread.rob_used),
+                ("reorder buffer", thread.entries.count(Buffer::Rob)),
                 ("schedulers", thread.scheduler_used.iter().sum()),
-                ("integer registers", thread.registers_used[0]),
-                ("vector registers", thread.registers_used[1]),
-                ("mask registers", thread.registers_used[2]),
-                ("load queue", thread.loads_used),
+                ("integer registers", thread.entries.count(Buffer::IntegerRegisters)),
+                ("vector registers", thread.entries.count(Buffer::VectorRegisters)),
+                ("mask registers", thread.entries.count(Buffer::MaskRegisters)),
+                ("load queue", thread.entries.count(Buffer::Loads)),
                 ("store queue", thread.stores.len()),
                 ("loads without a miss buffer", thread.mshr_blocked.len() as u32),
             ],

@@ -1,7 +1,7 @@
 //! Micro-ops between renaming and retirement.
 
 use crate::memory::{Origin, SiblingEviction};
-use crate::uops::Kind;
+use crate::uops::{Kind, Uop};
 
 /// Which micro-op of which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ const NONE: u16 = u16::MAX;
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A micro-op in flight: as much as a line of the simulating machine's cache.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct InFlightUop {
     /// The cycle from which its result can be used; `NEVER` before it has started.
@@ -83,6 +83,45 @@ pub(crate) struct InFlightUop {
 const _: () = assert!(size_of::<InFlightUop>() == 64);
 
 impl InFlightUop {
+    /// In a place that was never used.
+    pub(crate) const NOTHING: Self = Self {
+        done: 0,
+        ready: 0,
+        age: 0,
+        address: 0,
+        span: 0,
+        instruction: 0,
+        origin: Origin::L1,
+        kind: Kind::Compute,
+        is_vector: false,
+        has_port: false,
+        port: 0,
+        pending: 0,
+        busy: 0,
+        latency: 0,
+        extra: 0,
+        is_forwarded: false,
+        is_firm: false,
+        is_pointer: false,
+        waited: 0,
+        evicted: SiblingEviction { cycles: 0, is_second: false },
+        waiters: NONE,
+        used_edges: 0,
+    };
+
+    /// A micro-op of a program as it begins, but for when that is, where it is executed and what it waits for.
+    pub(crate) fn of(uop: &Uop) -> Self {
+        Self {
+            done: NEVER,
+            kind: uop.kind,
+            is_vector: uop.is_vector,
+            has_port: uop.ports != 0,
+            busy: uop.busy,
+            latency: uop.latency,
+            ..Self::NOTHING
+        }
+    }
+
     /// Whether another core that takes the line may make it a load that was too early.
     #[inline]
     pub(crate) fn is_snooped(&self) -> bool {
@@ -119,32 +158,8 @@ pub(crate) struct InFlightUops {
 
 impl Default for InFlightUops {
     fn default() -> Self {
-        let empty = InFlightUop {
-            done: 0,
-            ready: 0,
-            age: 0,
-            address: 0,
-            span: 0,
-            instruction: 0,
-            origin: Origin::L1,
-            kind: Kind::Compute,
-            is_vector: false,
-            has_port: false,
-            port: 0,
-            pending: 0,
-            busy: 0,
-            latency: 0,
-            extra: 0,
-            is_forwarded: false,
-            is_firm: false,
-            is_pointer: false,
-            waited: 0,
-            evicted: SiblingEviction::default(),
-            waiters: NONE,
-            used_edges: 0,
-        };
         Self {
-            ring: filled(empty),
+            ring: filled(InFlightUop::NOTHING),
             forwards: filled((0, 0)),
             edges: filled([(NONE, 0); MAX_SOURCES]),
         }
@@ -175,43 +190,40 @@ impl InFlightUops {
     }
 
     /// Puts a new micro-op in its place.
-    pub(crate) fn begin(&mut self, sequence: u64, age: u64, earliest: u64) -> &mut InFlightUop {
-        let in_flight = &mut self.ring[sequence as usize % CAPACITY];
-        in_flight.done = NEVER;
-        in_flight.ready = earliest;
-        in_flight.is_pointer = false;
-        in_flight.age = age;
-        in_flight.pending = 0;
-        in_flight.extra = 0;
-        in_flight.span = 0;
-        in_flight.origin = Origin::L1;
-        in_flight.is_forwarded = false;
-        in_flight.is_firm = false;
-        in_flight.waited = 0;
-        in_flight.evicted = SiblingEviction::default();
-        in_flight.waiters = NONE;
-        in_flight.used_edges = 0;
-        in_flight
+    #[inline]
+    pub(crate) fn begin(&mut self, sequence: u64, uop: &InFlightUop) -> &mut InFlightUop {
+        let place = self.at_mut(sequence);
+        *place = *uop;
+        place
     }
 
-    /// Lets `consumer` wait for `producer`'s result and `extra` cycles (which may be negative).
-    pub(crate) fn wait(&mut self, consumer: u64, producer: u64, extra: i16) {
-        let (consumer, producer) = (consumer as usize % CAPACITY, producer as usize % CAPACITY);
-        let InFlightUop { done, waiters, .. } = self.ring[producer];
-        if done != NEVER {
-            let in_flight = &mut self.ring[consumer];
-            in_flight.ready = in_flight.ready.max(done.saturating_add_signed(extra.into()));
-            return;
+    /// Lets a micro-op wait for all these, each with cycles that it adds (which may be negative).
+    #[inline(always)]
+    pub(crate) fn wait_for_all(
+        &mut self,
+        consumer: u64,
+        producers: impl Iterator<Item = (u64, i16)>,
+    ) {
+        let consumer = consumer as usize % CAPACITY;
+        let InFlightUop { mut ready, mut pending, mut used_edges, .. } = self.ring[consumer];
+        for (producer, extra) in producers {
+            let producer = &mut self.ring[producer as usize % CAPACITY];
+            if producer.done != NEVER {
+                ready = ready.max(producer.done.saturating_add_signed(extra.into()));
+            } else if let Some(edge) = self.edges[consumer].get_mut(usize::from(used_edges)) {
+                *edge = (producer.waiters, extra);
+                producer.waiters = (consumer * MAX_SOURCES + usize::from(used_edges)) as u16;
+                used_edges += 1;
+                pending += 1;
+            }
         }
         let in_flight = &mut self.ring[consumer];
-        let slot = usize::from(in_flight.used_edges);
-        if slot == MAX_SOURCES {
-            return;
-        }
-        self.edges[consumer][slot] = (waiters, extra);
-        in_flight.used_edges += 1;
-        in_flight.pending += 1;
-        self.ring[producer].waiters = (consumer * MAX_SOURCES + slot) as u16;
+        (in_flight.ready, in_flight.pending, in_flight.used_edges) = (ready, pending, used_edges);
+    }
+
+    /// Lets `consumer` wait for one producer more.
+    pub(crate) fn wait(&mut self, consumer: u64, producer: u64, extra: i16) {
+        self.wait_for_all(consumer, std::iter::once((producer, extra)));
     }
 
     /// Notes which micro-op hands a load's bytes over, which it is going to wait for once it is issued.

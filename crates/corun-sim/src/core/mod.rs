@@ -5,6 +5,7 @@
 
 pub(crate) mod cycle_stack;
 mod deadlock;
+pub(crate) mod entries;
 pub(crate) mod in_flight;
 pub(crate) mod limit;
 mod occupancy;
@@ -17,6 +18,7 @@ pub(crate) use deadlock::Progress;
 pub use deadlock::{Deadlock, DeadlockedThread};
 pub use occupancy::Occupancy;
 
+use entries::Buffer;
 pub(crate) use in_flight::{Handle, InFlightUop};
 use parameters::Parameters;
 use round_robin::RoundRobin;
@@ -230,7 +232,7 @@ impl<F: InstructionSource> Core<F> {
             steps: 0,
             is_stuck: false,
             due: Vec::new(),
-            allocator: Allocator::new(),
+            allocator: Allocator::new(model.back.port_assignment),
             agus: vec![AguBandwidth::of(model); count],
             tags: Microtags::of(model),
             translations: LateTranslations::of(model),
@@ -334,7 +336,12 @@ impl<F: InstructionSource> Core<F> {
             thread.stack.pass(passed);
             thread.occupancy.pass(
                 passed,
-                [thread.queue_used, thread.rob_used, thread.loads_used, thread.stores.len()],
+                [
+                    thread.queue_used,
+                    thread.entries.count(Buffer::Rob),
+                    thread.entries.count(Buffer::Loads),
+                    thread.stores.len(),
+                ],
             );
         }
         self.now += passed;
@@ -404,9 +411,10 @@ impl<F: InstructionSource> Core<F> {
     #[cfg(test)]
     pub(crate) fn occupied(&self) -> u32 {
         let of_thread = |thread: &Thread<F>| {
-            let registers: u32 = thread.registers_used.iter().sum();
+            let entries: u32 =
+                entries::BUFFERS.into_iter().map(|buffer| thread.entries.count(buffer)).sum();
             let schedulers: u32 = thread.scheduler_used.iter().sum();
-            thread.queue_used + thread.rob_used + thread.loads_used + registers + schedulers
+            thread.queue_used + entries + schedulers
         };
         let assigned: u32 = self.ports.iter().flat_map(|ports| ports.assigned).sum();
         let schedulers: u32 = self.scheduler_used.iter().sum();

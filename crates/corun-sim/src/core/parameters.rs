@@ -1,9 +1,10 @@
 //! A model's figures as the pipeline reads them: numbers and bits instead of names.
 
+use crate::core::entries::{BUFFERS, Buffer, Entries};
 use crate::core::limit::Limit;
 use crate::execute::ports::MAX_PORTS;
 use crate::uops::PortSet;
-use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
+use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy, PortAssignment};
 
 /// The figures of a core that the pipeline reads every cycle, for a number of active threads.
 #[derive(Debug, Clone)]
@@ -39,16 +40,23 @@ pub(crate) struct Widths {
 /// Entries of each buffer that a thread may have.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    pub(crate) rob: Limit,
+    /// Of those that are counted as [`Entries`], in the order of [`BUFFERS`].
+    pub(crate) buffers: [Limit; BUFFERS.len()],
+    /// The most entries of one thread there, and of all threads together.
+    pub(crate) own: Entries,
+    pub(crate) all: Entries,
     /// The micro-op queue before renaming.
     pub(crate) queue: Limit,
     /// Micro-ops of a loop that needs no fetch.
     pub(crate) loop_buffer: u32,
-    /// General-purpose, vector, mask: results in flight.
-    pub(crate) registers: [Limit; 3],
-    pub(crate) load_queue: Limit,
-    pub(crate) store_queue: Limit,
     pub(crate) schedulers: Vec<Limit>,
+}
+
+impl Limits {
+    /// Of a buffer that is counted as [`Entries`].
+    pub(crate) fn of(&self, buffer: Buffer) -> Limit {
+        self.buffers[buffer as usize]
+    }
 }
 
 /// Which ports there are, and what each belongs to.
@@ -62,6 +70,8 @@ pub(crate) struct PortMap {
     pub(crate) groups: Vec<String>,
     /// Ports that loads are issued to.
     pub(crate) loads: PortSet,
+    /// Whether ports are given by counts that the renamer keeps.
+    pub(crate) counts: bool,
 }
 
 /// Rates, widths and latencies of loads, stores and forwarding.
@@ -187,6 +197,14 @@ impl Parameters {
             let in_one = if registers.sharing.policy == Policy::Replicated { 1 } else { active };
             Limit { alone: left(1), ..Limit::of(left(in_one), &registers.sharing, active) }
         };
+        let buffers = BUFFERS.map(|buffer| match buffer {
+            Buffer::Rob => Limit::of(back.rob.entries, &back.rob.sharing, active),
+            Buffer::IntegerRegisters => in_flight(registers.integer, 16),
+            Buffer::VectorRegisters => in_flight(registers.vector, 32),
+            Buffer::MaskRegisters => in_flight(registers.mask.unwrap_or(u32::MAX / 2), 8),
+            Buffer::Loads => Limit::of(memory.loads.entries, &memory.loads.sharing, active),
+            Buffer::Stores => Limit::of(memory.stores.entries, &memory.stores.sharing, active),
+        });
         Self {
             widths: Widths {
                 dispatch: back.dispatch.entries,
@@ -201,20 +219,15 @@ impl Parameters {
                 moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
             },
             limits: Limits {
-                rob: Limit::of(back.rob.entries, &back.rob.sharing, active),
+                buffers,
+                own: Entries::of_each(|buffer| buffers[buffer as usize].own),
+                all: Entries::of_each(|buffer| buffers[buffer as usize].all),
                 queue: Limit::of(model.front.queue.entries, &model.front.queue.sharing, active),
                 loop_buffer: model
                     .front
                     .loop_buffer
                     .as_ref()
                     .map_or(0, |buffer| Limit::of(buffer.uops, &buffer.sharing, active).own),
-                registers: [
-                    in_flight(registers.integer, 16),
-                    in_flight(registers.vector, 32),
-                    in_flight(registers.mask.unwrap_or(u32::MAX / 2), 8),
-                ],
-                load_queue: Limit::of(memory.loads.entries, &memory.loads.sharing, active),
-                store_queue: Limit::of(memory.stores.entries, &memory.stores.sharing, active),
                 schedulers,
             },
             port_map: PortMap {
@@ -222,6 +235,7 @@ impl Parameters {
                 of_port: std::array::from_fn(|port| ports.get(port).copied().unwrap_or_default()),
                 groups,
                 loads: load_ports(model),
+                counts: back.port_assignment != PortAssignment::Fewest,
             },
             load_store: LoadStore {
                 own_loads: threads > 1 && memory.loads.sharing.policy == Policy::Replicated,

@@ -4,18 +4,19 @@ use std::collections::VecDeque;
 
 use crate::core::InstructionSource;
 use crate::core::cycle_stack::CycleStack;
+use crate::core::entries::{Buffer, Entries};
 use crate::core::in_flight::{Handle, InFlightUops, NEVER, filled};
 use crate::core::occupancy::Occupancy;
 use crate::core::parameters::Parameters;
 use crate::execute::ports::MAX_PORTS;
-use crate::frontend::Fetcher;
 use crate::frontend::wrong_path::{BeforeWrongPath, Visited};
+use crate::frontend::{Fetcher, Place};
 use crate::lsq::predictive_forwarding::ForwardingPredictor;
 use crate::lsq::store_queue::{Gathered, StoreQueue};
 use crate::memory::Pages;
 use crate::rename::move_elimination::MoveElimination;
 use crate::sharing::Requester;
-use crate::uops::REGISTERS;
+use crate::uops::{DecodedInstruction, REGISTERS};
 use corun_model::{CoreModel, WIDEST};
 use corun_record::IssueCycles;
 
@@ -46,16 +47,14 @@ pub(crate) struct Thread<F> {
     /// The micro-op that is renamed next.
     pub(crate) next: u64,
     pub(crate) rob: VecDeque<Renamed>,
-    pub(crate) rob_used: u32,
+    /// Entries taken of all buffers but the store queue.
+    pub(crate) entries: Entries,
     /// Slots that a wrong path took in this cycle.
     pub(crate) renamed_wrongly: u32,
     /// Slots of an instruction that was renamed in part.
     pub(crate) debt: u32,
     /// Registers that share a value.
     pub(crate) move_elimination: MoveElimination,
-    /// General-purpose, vector and mask registers taken.
-    pub(crate) registers_used: [u32; 3],
-    pub(crate) loads_used: u32,
     /// Loads that wait for a buffer of the first level's misses.
     pub(crate) mshr_blocked: VecDeque<Handle>,
     /// Its entries of each scheduler.
@@ -129,6 +128,29 @@ pub(crate) struct Queued {
     pub(crate) has_values: bool,
 }
 
+impl Queued {
+    /// An instruction that is fetched in cycle `now`.
+    #[inline]
+    pub(crate) fn of(
+        place: &Place,
+        lowered: &DecodedInstruction,
+        shares_slot: bool,
+        now: u64,
+    ) -> Self {
+        Self {
+            block: place.step.block,
+            instruction: place.instruction,
+            values: place.values,
+            slots: lowered.slots,
+            shares_slot,
+            at: now + 1,
+            is_mispredicted: false,
+            is_wrong: false,
+            has_values: true,
+        }
+    }
+}
+
 /// An instruction in the reorder buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Renamed {
@@ -136,8 +158,8 @@ pub(crate) struct Renamed {
     pub(crate) queued: Queued,
     /// The micro-op after its last one.
     pub(crate) end: u64,
-    pub(crate) registers: [u8; 3],
-    pub(crate) loads: u8,
+    /// What it has of the thread's entries.
+    pub(crate) entries: Entries,
     pub(crate) stores: u8,
     pub(crate) instructions: u8,
     pub(crate) is_serializing: bool,
@@ -168,12 +190,10 @@ impl<F: InstructionSource> Thread<F> {
             head: 1,
             next: 1,
             rob: VecDeque::new(),
-            rob_used: 0,
+            entries: Entries::default(),
             renamed_wrongly: 0,
             debt: 0,
             move_elimination: MoveElimination::new(model.back.elimination.move_slots.as_ref()),
-            registers_used: [0; 3],
-            loads_used: 0,
             mshr_blocked: VecDeque::new(),
             scheduler_used: [0; MAX_PORTS],
             stores: StoreQueue::default(),
@@ -216,6 +236,20 @@ impl<F: InstructionSource> Thread<F> {
     /// Whether stores have not reached the cache yet.
     pub(crate) fn has_stores(&self, now: u64) -> bool {
         self.stores.len() > 0 || self.gathered.until() > now
+    }
+
+    /// Entries taken, those of the store queue included.
+    #[inline]
+    pub(crate) fn taken(&self) -> Entries {
+        self.entries + Entries::of(Buffer::Stores, self.stores.len())
+    }
+
+    /// Takes the next instruction off the queue.
+    #[inline]
+    pub(crate) fn dequeue(&mut self) -> Option<Queued> {
+        let queued = self.queue.pop_front()?;
+        self.queue_used -= u32::from(queued.slots);
+        Some(queued)
     }
 
     /// Whether everything that was fetched is retired.

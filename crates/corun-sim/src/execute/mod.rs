@@ -1,11 +1,13 @@
 //! The ports: each starts the oldest micro-op that has its operands.
 
+mod age_queue;
 pub(crate) mod ports;
 pub(crate) mod wheel;
 
 use crate::core::in_flight::{Handle, InFlightUop, NEVER};
 use crate::core::parameters::Parameters;
 use crate::core::{Core, InstructionSource};
+use crate::execute::ports::MAX_PORTS;
 use crate::lsq::agu::AguBandwidth;
 use crate::lsq::banks::Banks;
 use crate::lsq::operands::lines;
@@ -41,6 +43,22 @@ impl Rates {
     }
 }
 
+/// What a cycle can still begin.
+struct Left {
+    /// What it could when it began.
+    whole: Rates,
+    common: Rates,
+    /// Of each thread, where some have rates of their own.
+    own: Vec<Rates>,
+    banks: Banks,
+}
+
+/// Ports in the order in which they start something.
+struct Chosen {
+    ports: [u8; MAX_PORTS],
+    count: usize,
+}
+
 impl Parameters {
     /// Whether a thread does such a thing without regard to its siblings.
     fn has_own_rate(&self, kind: Kind) -> bool {
@@ -58,62 +76,79 @@ impl<F: InstructionSource> Core<F> {
         let (load_rate, store_rate) =
             (self.parameters.load_store.load_rate, self.parameters.load_store.store_rate);
         let (repeated_loads, repeated_stores) = self.repeats.take(load_rate, store_rate);
-        let mut rates = Rates {
+        let rates = Rates {
             loads: load_rate - repeated_loads,
             vector_loads: self.parameters.load_store.vector_load_rate,
             stores: store_rate - repeated_stores,
             vector_stores: self.parameters.load_store.vector_store_rate,
         };
-        let whole = rates;
         self.agus.iter_mut().for_each(AguBandwidth::begin);
-        let mut banks = Banks::new(self.parameters.load_store.banks);
         let has_own = self.parameters.load_store.own_loads || self.parameters.load_store.own_stores;
-        let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
+        let mut left = Left {
+            whole: rates,
+            common: rates,
+            own: if has_own { vec![rates; self.threads.len()] } else { Vec::new() },
+            banks: Banks::new(self.parameters.load_store.banks),
+        };
         for set in 0..self.ports.len() {
-            let mut ready = self.ports[set].ready;
-            // Where memory does not take as many loads as have their addresses, the oldest are first.
-            let loads = ready & self.parameters.port_map.loads;
-            let taken = whole.vector_loads.min(whole.loads);
-            let contended = if loads.count_ones() > taken { loads } else { 0 };
-            while ready != 0 {
-                let ports = &self.ports[set];
-                let port = ports.first(ready, contended);
-                ready &= !(1 << port);
-                if ports.free[port] > self.now {
-                    continue;
+            if self.ports[set].ready != 0 {
+                let chosen = self.choose(set, &mut left);
+                for &port in &chosen.ports[..chosen.count] {
+                    self.start(set, usize::from(port) % MAX_PORTS, memory);
                 }
-                let Some(&(_, handle)) = ports.waiting[port].front() else { continue };
-                let in_flight = self.in_flight(handle);
-                let (kind, is_vector) = (in_flight.kind, in_flight.is_vector);
-                let (address, span, busy) =
-                    (in_flight.address, in_flight.span.into(), in_flight.busy);
-                let is_own = self.parameters.has_own_rate(kind);
-                let (rates, agus) = match is_own {
-                    true => (&mut own[handle.thread()], handle.thread()),
-                    false => (&mut rates, 0),
-                };
-                if matches!(kind, Kind::Load(_)) && !banks.take(address, span) {
-                    continue;
-                }
-                if self.agus[agus].is_over(kind) || !rates.take(kind, is_vector, busy, &whole) {
-                    continue;
-                }
-                self.agus[agus].take(kind, span);
-                self.ports[set].take(port);
-                self.start(handle, set, port, memory);
             }
         }
+    }
+
+    /// The ports of a set that start their oldest micro-op in this cycle.
+    fn choose(&mut self, set: usize, left: &mut Left) -> Chosen {
+        let Self { parameters, threads, agus, .. } = self;
+        let (now, ports) = (self.now, &self.ports[set]);
+        let Left { whole, common, own, banks } = left;
+        let mut chosen = Chosen { ports: [0; MAX_PORTS], count: 0 };
+        let mut ready = ports.ready;
+        // Where memory does not take as many loads as have their addresses, the oldest are first.
+        let loads = ready & parameters.port_map.loads;
+        let taken = whole.vector_loads.min(whole.loads);
+        let contended = if loads.count_ones() > taken { loads } else { 0 };
+        while ready != 0 {
+            let port = ports.first(ready, contended);
+            ready &= !(1 << port);
+            if ports.free[port] > now {
+                continue;
+            }
+            let Some(handle) = ports.oldest(port) else { continue };
+            let in_flight = threads[handle.thread()].in_flight_uops.get(handle);
+            let &InFlightUop { kind, is_vector, address, span, busy, .. } = in_flight;
+            if kind.is_access() {
+                let (rates, agus) = match parameters.has_own_rate(kind) {
+                    true => (&mut own[handle.thread()], &mut agus[handle.thread()]),
+                    false => (&mut *common, &mut agus[0]),
+                };
+                if matches!(kind, Kind::Load(_)) && !banks.take(address, span.into()) {
+                    continue;
+                }
+                if agus.is_over(kind) || !rates.take(kind, is_vector, busy, whole) {
+                    continue;
+                }
+                agus.take(kind, span.into());
+            }
+            chosen.ports[chosen.count % MAX_PORTS] = port as u8;
+            chosen.count += 1;
+        }
+        chosen
     }
 
     /// What has its operands from this cycle on.
     fn gather_due(&mut self) {
         let mut due = std::mem::take(&mut self.due);
         self.wheel.take(self.now, &mut due);
+        self.is_active |= !due.is_empty();
         let mut next = 0;
         while let Some(&handle) = due.get(next) {
             next += 1;
-            self.is_active = true;
-            let in_flight = self.in_flight(handle);
+            let Self { parameters, threads, ports, .. } = self;
+            let in_flight = threads[handle.thread()].in_flight_uops.get(handle);
             if in_flight.done != NEVER {
                 // It was squashed.
                 continue;
@@ -123,41 +158,39 @@ impl<F: InstructionSource> Core<F> {
                 self.finish(handle, done, Some(&mut due));
                 continue;
             }
-            let (port, age) = (usize::from(in_flight.port), in_flight.age);
-            let set = self.parameters.set_of(handle.thread(), port);
-            self.ports[set].wait(port, age, handle);
+            let (port, age) = (usize::from(in_flight.port) % MAX_PORTS, in_flight.age);
+            ports[parameters.set_of(handle.thread(), port)].wait(port, age, handle);
         }
         due.clear();
         self.due = due;
     }
 
-    fn start(&mut self, handle: Handle, set: usize, port: usize, memory: &mut Memory) {
+    /// Starts the oldest micro-op that waits for a port.
+    fn start(&mut self, set: usize, port: usize, memory: &mut Memory) {
+        let Some(handle) = self.ports[set].take(port) else { return };
+        self.is_active = true;
         if self.is_early(handle) {
             self.ports[set].free[port] = self.now + 1;
-            self.is_active = true;
             return;
         }
+        let Self { parameters, threads, scheduler_used, ports, .. } = self;
         let (now, index) = (self.now, handle.thread());
+        let (thread, ports) = (&mut threads[index], &mut ports[set]);
         self.issuing |= 1 << index;
-        let thread = &mut self.threads[index];
-        let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
-        self.scheduler_used[scheduler] -= 1;
+        let scheduler = usize::from(parameters.port_map.of_port[port].scheduler) % MAX_PORTS;
+        scheduler_used[scheduler] -= 1;
         thread.scheduler_used[scheduler] -= 1;
         let in_flight = thread.in_flight_uops.get_mut(handle);
         in_flight.waited = now.saturating_sub(in_flight.ready).min(u16::MAX.into()) as u16;
         let (kind, latency) =
             (in_flight.kind, u64::from(in_flight.latency) + u64::from(in_flight.extra));
-        let ports = &mut self.ports[set];
         ports.free[port] = now + u64::from(in_flight.busy.max(1));
         ports.requester[port] = index as u8;
         ports.assigned[port] -= 1;
         ports.counts.start(now, port);
         let done = match kind {
             Kind::Compute | Kind::StoreData(_) => now + latency,
-            Kind::Load(_) if self.must_wait(handle, memory) => {
-                self.is_active = true;
-                return;
-            }
+            Kind::Load(_) if self.must_wait(handle, memory) => return,
             Kind::Load(_) => self.load_now(handle, latency + self.alias_beside(handle), memory),
             Kind::StoreAddress(_) => {
                 self.touch(handle, memory, Memory::own);
@@ -168,18 +201,17 @@ impl<F: InstructionSource> Core<F> {
                 now + latency
             }
         };
-        self.is_active = true;
         self.finish(handle, done, None);
     }
 
     /// Whether a load is issued before the store whose bytes it gets has handed them over: then it has taken its port for
     /// nothing, and is issued again when they are there.
     fn is_early(&mut self, handle: Handle) -> bool {
+        if !self.parameters.load_store.early_issue {
+            return false;
+        }
         let &InFlightUop { kind, is_forwarded, .. } = self.in_flight(handle);
-        if !(self.parameters.load_store.early_issue
-            && is_forwarded
-            && matches!(kind, Kind::Load(_)))
-        {
+        if !(is_forwarded && matches!(kind, Kind::Load(_))) {
             return false;
         }
         let in_flight_uops = &mut self.threads[handle.thread()].in_flight_uops;

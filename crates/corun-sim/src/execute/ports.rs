@@ -1,9 +1,8 @@
 //! The ports of the back end with what waits for them: for all threads, or for one that has its own.
 
-use std::collections::VecDeque;
-
 use crate::core::in_flight::Handle;
 use crate::core::parameters::Parameters;
+use crate::execute::age_queue::AgeQueue;
 use crate::rename::port_assignment::Counts;
 use crate::uops::PortSet;
 use corun_model::PortAssignment;
@@ -21,11 +20,26 @@ pub(crate) fn members(mut ports: PortSet) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Bits of the number of a port.
+const PORT_BITS: u32 = PortSet::BITS.ilog2();
+
+/// How much a port has to start, and which one it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Loaded(u64);
+
+impl Loaded {
+    /// The port.
+    #[inline]
+    pub(crate) fn port(self) -> usize {
+        self.0 as usize % MAX_PORTS
+    }
+}
+
 /// One set of ports.
 #[derive(Debug)]
 pub(crate) struct Ports {
     /// Micro-ops that have their operands, of each port, the oldest first.
-    pub(crate) waiting: [VecDeque<(u64, Handle)>; MAX_PORTS],
+    waiting: [AgeQueue; MAX_PORTS],
     /// The ports that any wait for.
     pub(crate) ready: PortSet,
     /// Micro-ops that were given each port and have not started.
@@ -42,7 +56,7 @@ impl Ports {
     /// Idle ones.
     pub(crate) fn new(binding: PortAssignment, parameters: &Parameters) -> Self {
         Self {
-            waiting: std::array::from_fn(|_| VecDeque::new()),
+            waiting: std::array::from_fn(|_| AgeQueue::default()),
             ready: 0,
             assigned: [0; MAX_PORTS],
             counts: Counts::new(binding, parameters.port_map.loads, MAX_PORTS),
@@ -52,48 +66,60 @@ impl Ports {
     }
 
     /// A micro-op has its operands.
+    #[inline]
     pub(crate) fn wait(&mut self, port: usize, age: u64, handle: Handle) {
-        let waiting = &mut self.waiting[port];
-        match waiting.back() {
-            Some((youngest, _)) if *youngest > age => {
-                let place = waiting.partition_point(|(other, _)| *other < age);
-                waiting.insert(place, (age, handle));
-            }
-            _ => waiting.push_back((age, handle)),
-        }
+        self.waiting[port].push(age, handle);
         self.ready |= 1 << port;
     }
 
-    /// Micro-ops that a port has to start, and cycles before it starts any.
+    /// The oldest that waits for a port.
     #[inline]
-    pub(crate) fn load(&self, port: usize, now: u64) -> u64 {
-        u64::from(self.assigned[port]) + self.free[port].saturating_sub(now)
+    pub(crate) fn oldest(&self, port: usize) -> Option<Handle> {
+        self.waiting[port].first().map(|(_, handle)| handle)
+    }
+
+    /// Of some ports the one with the fewest micro-ops to start, counting a cycle in which it starts none as one; the lowest
+    /// of several. The result orders ports of several sets in the same way.
+    #[inline]
+    pub(crate) fn least_loaded(&self, mut ports: PortSet, now: u64) -> Loaded {
+        let mut least = Loaded(u64::MAX);
+        // Without branches, which the simulating core would predict badly.
+        while ports != 0 {
+            let port = ports.trailing_zeros() as usize % MAX_PORTS;
+            ports &= ports - 1;
+            let load = u64::from(self.assigned[port]) + self.free[port].saturating_sub(now);
+            least = least.min(Loaded(load << PORT_BITS | port as u64));
+        }
+        least
     }
 
     /// The lowest of these ports; if that is one of the contended ones, the one of them for which the oldest waits.
     #[inline]
     pub(crate) fn first(&self, ports: PortSet, contended: PortSet) -> usize {
-        let lowest = ports.trailing_zeros() as usize;
+        let lowest = ports.trailing_zeros() as usize % MAX_PORTS;
         if contended >> lowest & 1 == 0 {
             return lowest;
         }
-        let age = |port: &usize| self.waiting[*port].front().map(|(age, _)| *age);
+        let age = |port: &usize| self.waiting[*port].first().map(|(age, _)| age);
         members(ports & contended).min_by_key(age).unwrap_or(lowest)
     }
 
     /// Takes the oldest that waits for a port.
-    pub(crate) fn take(&mut self, port: usize) {
-        self.waiting[port].pop_front();
-        if self.waiting[port].is_empty() {
+    #[inline]
+    pub(crate) fn take(&mut self, port: usize) -> Option<Handle> {
+        let waiting = &mut self.waiting[port];
+        let taken = waiting.pop();
+        if waiting.first().is_none() {
             self.ready &= !(1 << port);
         }
+        taken
     }
 
     /// Forgets the micro-ops that wait for a port, but for these.
     pub(crate) fn keep(&mut self, is_kept: impl Fn(Handle) -> bool) {
         for port in members(self.ready) {
-            self.waiting[port].retain(|(_, handle)| is_kept(*handle));
-            if self.waiting[port].is_empty() {
+            self.waiting[port].keep(&is_kept);
+            if self.waiting[port].first().is_none() {
                 self.ready &= !(1 << port);
             }
         }

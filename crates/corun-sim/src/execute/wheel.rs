@@ -31,15 +31,22 @@ impl Default for Wheel {
 
 impl Wheel {
     /// Calls for the micro-op in cycle `at`, which lies ahead of `now`.
+    #[inline]
     pub(crate) fn call(&mut self, now: u64, at: u64, handle: Handle) {
         if at - now < SLOTS as u64 {
             self.put(at, handle);
         } else {
-            self.calls += 1;
-            self.far.push(Reverse((at, self.calls, handle)));
+            self.put_far(at, handle);
         }
     }
 
+    #[cold]
+    fn put_far(&mut self, at: u64, handle: Handle) {
+        self.calls += 1;
+        self.far.push(Reverse((at, self.calls, handle)));
+    }
+
+    #[inline]
     fn put(&mut self, at: u64, handle: Handle) {
         let slot = at as usize % SLOTS;
         self.slots[slot].push(handle);

@@ -13,7 +13,7 @@ mod warm_up;
 pub(crate) mod wrong_path;
 
 use crate::core::in_flight::NEVER;
-use crate::core::thread::{MAX_THREADS, Queued, VALUES};
+use crate::core::thread::{MAX_THREADS, Queued, Thread, VALUES};
 use crate::core::{Core, InstructionSource};
 use crate::frontend::branch::Outcome;
 use crate::frontend::op_cache::Filling;
@@ -21,7 +21,8 @@ use crate::frontend::predecoder::Predecoder;
 use crate::memory::{Memory, SiblingEviction};
 use crate::sharing::Requester;
 use corun_model::{Choice, CoreModel, Policy};
-use path::{Path, Place};
+use path::Path;
+pub(crate) use path::Place;
 use smallvec::SmallVec;
 use structures::{Budget, Code};
 use wrong_path::WrongPlace;
@@ -277,10 +278,11 @@ impl<F: InstructionSource> Core<F> {
             return self.fetch_wrong_path(index, budget, memory);
         }
         let mut is_used = false;
+        let siblings = self.all(|thread| thread.queue_used) - self.threads[index].queue_used;
         let request = self.request(index, 0, 0);
         let mut code = Code { memory, request, now: self.now };
-        let siblings = self.all(|thread| thread.queue_used) - self.threads[index].queue_used;
         loop {
+            is_used |= self.take_read(index, budget, siblings);
             let thread = &mut self.threads[index];
             let own = thread.queue_used;
             let Some(place) = &thread.fetcher.path.current else { break };
@@ -305,6 +307,45 @@ impl<F: InstructionSource> Core<F> {
             self.fetch_ahead(index, budget, &mut code);
         }
         is_used
+    }
+
+    /// Puts the instructions into the queue that the present line of the op cache gives and that have room, but for the last
+    /// one of a step. Returns whether there are any.
+    fn take_read(&mut self, index: usize, budget: &mut Budget, siblings: u32) -> bool {
+        let Self { parameters, threads, code, .. } = self;
+        let Thread { fetcher, queue, queue_used, values, .. } = &mut threads[index];
+        let Some(place) = fetcher.path.current.as_mut().filter(|place| !place.is_looping) else {
+            return false;
+        };
+        if fetcher.is_decoding || place.reading.end <= place.address {
+            return false;
+        }
+        let instructions = &code[place.step.block as usize].instructions;
+        let last = instructions.len().min(place.step.executed as usize).saturating_sub(1);
+        let limit = &parameters.limits.queue;
+        let first = place.instruction;
+        while place.reading.end > place.address
+            && let Some(lowered) = instructions[..last].get(place.instruction as usize)
+        {
+            let slots = u32::from(lowered.slots);
+            let (own, used) = (*queue_used, budget.uops + lowered.entries());
+            if !limit.has_room(own, siblings + own, slots) && own > 0
+                || used > budget.width && (budget.uops > 0 || budget.width == 0)
+            {
+                break;
+            }
+            budget.uops = used;
+            let shares_slot = lowered.is_nop && fetcher.admits_nop;
+            fetcher.admits_nop =
+                parameters.widths.nops_share_slots && !shares_slot && lowered.slots == 1;
+            queue.push_back(Queued::of(place, lowered, shares_slot, self.now));
+            *queue_used += slots;
+            place.pass(lowered, values);
+        }
+        let is_any = place.instruction != first;
+        budget.is_first &= !is_any;
+        self.is_active |= is_any;
+        is_any
     }
 
     /// Fetches what lies straight on up to the next branch, if the decoders needed no fetch in this cycle.
@@ -358,36 +399,17 @@ impl<F: InstructionSource> Core<F> {
         let Some(place) = &mut thread.fetcher.path.current else { return true };
         let step = place.step;
         let lowered = &self.code[step.block as usize].instructions[place.instruction as usize];
-        let values = lowered.memory.iter().fold(place.values, |at, memory| {
-            at + match memory.form {
-                corun_trace::Form::Single => 1,
-                corun_trace::Form::Repeated => 2,
-                corun_trace::Form::Lanes => 1 + thread.values[at as usize % VALUES] as u32,
-            }
-        });
         // One NOP at most shares the slot of an instruction, in whichever blocks the two are.
         let shares_slot = lowered.is_nop && thread.fetcher.admits_nop;
         thread.fetcher.admits_nop =
             self.parameters.widths.nops_share_slots && !shares_slot && lowered.slots == 1;
-        thread.queue.push_back(Queued {
-            block: step.block,
-            instruction: place.instruction,
-            values: place.values,
-            slots: lowered.slots,
-            shares_slot,
-            at: self.now + 1,
-            is_mispredicted: false,
-            is_wrong: false,
-            has_values: true,
-        });
+        thread.queue.push_back(Queued::of(place, lowered, shares_slot, self.now));
         thread.queue_used += u32::from(lowered.slots);
-        let address = place.address + u64::from(lowered.length);
-        if place.instruction + 1 < step.executed {
-            place.instruction += 1;
-            (place.address, place.values) = (address, values);
+        place.pass(lowered, &thread.values);
+        if place.instruction < step.executed {
             return false;
         }
-        let reading = place.reading;
+        let Place { address, reading, .. } = *place;
         let end = self.ending(index);
         self.advance(index);
         let thread = &mut self.threads[index];

@@ -11,7 +11,9 @@ use crate::frontend::branch::Outcome;
 use crate::frontend::loop_buffer::{End, Looping};
 use crate::frontend::op_cache::Reading;
 use crate::frontend::{Core, InstructionSource, NEVER, VALUES};
+use crate::lsq::operands::values_end;
 use crate::memory::Memory;
+use crate::uops::DecodedInstruction;
 use corun_model::{LINE, Policy};
 
 /// What a thread executes next.
@@ -66,6 +68,16 @@ pub(crate) struct Place {
     pub(crate) is_looping: bool,
     /// How its end is predicted.
     end: Option<Outcome>,
+}
+
+impl Place {
+    /// Goes on after its instruction, with values from the ring.
+    #[inline]
+    pub(crate) fn pass(&mut self, lowered: &DecodedInstruction, values: &[u64; VALUES]) {
+        self.instruction += 1;
+        self.address += u64::from(lowered.length);
+        self.values = values_end(lowered, self.values, values);
+    }
 }
 
 /// A step that is not being fetched yet.

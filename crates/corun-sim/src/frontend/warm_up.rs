@@ -4,11 +4,12 @@
 //! there when it begins (Wunderlich and others 2003, "SMARTS: accelerating microarchitecture simulation
 //! via rigorous statistical sampling").
 
+use crate::core::thread::Thread;
 use crate::frontend::branch::Outcome;
 use crate::frontend::{Core, InstructionSource, Place};
-use crate::lsq::operands::lines;
-use crate::memory::{Memory, Reply};
-use crate::uops::{DecodedBlock, DecodedInstruction, Kind};
+use crate::lsq::operands::{lines, values_end};
+use crate::memory::{Memory, Reply, Request};
+use crate::uops::{DecodedInstruction, Kind};
 use corun_model::LINE;
 
 /// Cycles by which a line may come later than it is asked for: about what a reorder buffer hides. Time
@@ -53,10 +54,12 @@ impl Pace {
         self.due = now as f64;
     }
 
-    /// The cycle after an instruction. Waits for lines are no more than their part of how long it takes.
+    /// The cycle after so many instructions. Waits for lines are no more than their part of how long these take.
     #[inline]
-    fn step(&mut self, now: u64) -> u64 {
-        self.due += self.rate;
+    fn steps(&mut self, now: u64, count: u32) -> u64 {
+        for _ in 0..count {
+            self.due += self.rate;
+        }
         now.max(self.due as u64)
     }
 
@@ -115,9 +118,7 @@ impl<F: InstructionSource> Core<F> {
             if self.threads[index].retired >= until {
                 break;
             }
-            let code = std::mem::take(&mut self.code);
-            self.show(index, place, &code[place.step.block as usize], memory);
-            self.code = code;
+            self.show(index, place, memory);
             // Its cost is charged to no thread.
             if self.ending(index) == Some(Outcome::Mispredict) {
                 self.threads[index].mispredicts += 1;
@@ -145,61 +146,77 @@ impl<F: InstructionSource> Core<F> {
     }
 
     /// Asks memory for what the rest of a step executes and touches.
-    fn show(&mut self, index: usize, place: Place, block: &DecodedBlock, memory: &mut Memory) {
-        let mut values = place.values;
-        let mut line = self.threads[index].fetcher.line;
+    fn show(&mut self, index: usize, place: Place, memory: &mut Memory) {
+        let request = self.request(index, 0, 0);
+        let Self { code, threads, pace, now, .. } = self;
+        let (block, thread) = (&code[place.step.block as usize], &mut threads[index]);
         let numbers = place.instruction..place.step.executed.min(block.outlines().len() as u32);
-        for number in numbers.clone() {
-            let outline = block.outlines()[number as usize];
+        let outlines = block.outlines().get(numbers.start as usize..numbers.end as usize);
+        let outlines = outlines.unwrap_or_default();
+        let (mut values, mut line) = (place.values, thread.fetcher.line);
+        let mut passed = 0;
+        for (number, outline) in numbers.zip(outlines) {
             let last = place.step.address.wrapping_add(outline.end.into()).wrapping_sub(1);
-            if line != last / u64::from(LINE) {
+            let is_other_line = line != last / u64::from(LINE);
+            if is_other_line || outline.has_memory {
+                *now = pace.steps(*now, std::mem::take(&mut passed));
+            }
+            if is_other_line {
                 line = last / u64::from(LINE);
-                let reply = memory.fetch(self.request(index, 0, last), self.now);
-                self.wait_for(reply);
+                let reply = memory.fetch(Request { linear: last, ..request }, *now);
+                *now = after(reply, *now);
             }
             if outline.has_memory {
                 let lowered = &block.instructions[number as usize];
                 let instruction = u64::from(place.step.block << 6 ^ number);
-                values = self.show_access(index, lowered, instruction, values, memory);
+                *now = thread.show_access(
+                    lowered,
+                    values,
+                    Request { instruction, ..request },
+                    memory,
+                    *now,
+                );
+                values = values_end(lowered, values, &thread.values);
             }
-            self.now = self.pace.step(self.now);
+            passed += 1;
         }
-        let thread = &mut self.threads[index];
+        *now = pace.steps(*now, passed);
         thread.fetcher.line = line;
-        thread.retired += u64::from(numbers.end.saturating_sub(numbers.start));
+        thread.retired += outlines.len() as u64;
     }
+}
 
-    /// Asks memory for what an instruction touches whose values begin at `values`. Returns where they end.
+impl<F: InstructionSource> Thread<F> {
+    /// Asks memory in cycle `now` for what an instruction touches whose values begin at `values`. Returns the cycle in which
+    /// it goes on.
     fn show_access(
-        &mut self,
-        index: usize,
+        &self,
         lowered: &DecodedInstruction,
-        instruction: u64,
         values: u32,
+        request: Request,
         memory: &mut Memory,
-    ) -> u32 {
-        for uop in &lowered.uops {
+        mut now: u64,
+    ) -> u64 {
+        for uop in lowered.uops.iter().filter(|uop| uop.kind.is_access()) {
             let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match uop.kind {
                 Kind::Compute | Kind::StoreData(_) => continue,
                 Kind::Load(of) => (of, Memory::load),
                 Kind::StoreAddress(of) => (of, Memory::own),
                 Kind::StreamAddress(of) => (of, Memory::stream),
             };
-            let thread = &self.threads[index];
-            let at = thread.first_value(lowered, values, of);
-            let (linear, span) = thread.touched(&lowered.memory[usize::from(of)], at);
+            let at = self.first_value(lowered, values, of);
+            let (linear, span) = self.touched(&lowered.memory[usize::from(of)], at);
             for linear in lines(linear, span) {
-                let reply = ask(memory, self.request(index, instruction, linear), self.now);
-                self.wait_for(reply);
+                now = after(ask(memory, Request { linear, ..request }, now), now);
             }
         }
-        let thread = &self.threads[index];
-        lowered.memory.iter().fold(values, |at, place| thread.values_after(place, at))
+        now
     }
+}
 
-    fn wait_for(&mut self, reply: Reply) {
-        self.now = self.now.max(reply.ready.saturating_sub(HIDDEN));
-    }
+/// When what waits for an answer goes on, if it would at cycle `now` without it.
+fn after(reply: Reply, now: u64) -> u64 {
+    now.max(reply.ready.saturating_sub(HIDDEN))
 }
 
 #[cfg(test)]
@@ -209,7 +226,7 @@ mod tests {
     #[test]
     fn an_instruction_takes_as_long_as_it_did_in_the_pipeline() {
         let mut pace = Pace::default();
-        let after = |pace: &mut Pace, begin| (0..1000).fold(begin, |now, _| pace.step(now));
+        let after = |pace: &mut Pace, begin| (0..100).fold(begin, |now, _| pace.steps(now, 10));
         assert_eq!(after(&mut pace, 0), 1000, "nothing is known yet");
         let now = 5 * TELLING;
         pace.begin(now, 2 * TELLING);

@@ -241,11 +241,7 @@ impl<F: InstructionSource> Core<F> {
         let Some(before) = thread.before_wrong_path.take() else { return };
         while let Some(&renamed) = thread.rob.back().filter(|renamed| renamed.queued.is_wrong) {
             thread.rob.pop_back();
-            thread.rob_used -= u32::from(renamed.queued.slots);
-            thread.loads_used -= u32::from(renamed.loads);
-            for (used, freed) in thread.registers_used.iter_mut().zip(renamed.registers) {
-                *used -= u32::from(freed);
-            }
+            thread.entries -= renamed.entries;
         }
         let mut waiting = [0_u32; MAX_PORTS];
         for sequence in before.next..thread.next {

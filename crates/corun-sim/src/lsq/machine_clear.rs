@@ -3,6 +3,7 @@
 //! x86 loads seem to happen in program order. A core loads ahead all the same, remembers the lines, and when
 //! one is taken from it before the load is retired, executes everything again from that load on.
 
+use crate::core::entries::{Buffer, Entries};
 use crate::core::in_flight::{InFlightUop, NEVER};
 use crate::core::thread::{Queued, Thread};
 use crate::core::{Core, InstructionSource};
@@ -57,7 +58,7 @@ impl<F: InstructionSource> Core<F> {
         }
         let code = &self.code;
         // What is renamed in part has taken its first slots only.
-        thread.stack.redo(thread.rob_used.saturating_sub(thread.debt));
+        thread.stack.redo(thread.entries.count(Buffer::Rob).saturating_sub(thread.debt));
         for renamed in thread.rob.drain(..).rev().filter(|renamed| renamed.instructions > 0) {
             let Queued { block, instruction, .. } = renamed.queued;
             let slots = code[block as usize].instructions[instruction as usize].slots;
@@ -77,12 +78,10 @@ impl<F> Thread<F> {
     /// Nothing is in flight.
     fn forget(&mut self) {
         (self.oldest, self.head) = (self.next, self.next);
-        self.rob_used = 0;
+        self.entries = Entries::default();
         self.debt = 0;
         self.registers.fill(0);
         self.move_elimination.forget();
-        self.registers_used = [0; 3];
-        self.loads_used = 0;
         self.mshr_blocked.clear();
         self.stores.forget();
         self.stack_moved = false;

@@ -3,7 +3,7 @@
 use corun_trace::Form;
 
 use crate::core::InstructionSource;
-use crate::core::thread::Thread;
+use crate::core::thread::{Thread, VALUES};
 use crate::uops::{DecodedInstruction, Memory as Place};
 use corun_model::LINE;
 
@@ -20,11 +20,7 @@ impl<F: InstructionSource> Thread<F> {
 
     /// Where the values end that begin with those of a place.
     pub(crate) fn values_after(&self, place: &Place, at: u32) -> u32 {
-        at.wrapping_add(match place.form {
-            Form::Single => 1,
-            Form::Repeated => 2,
-            Form::Lanes => 1 + self.value(at) as u32,
-        })
+        values_after(place, at, &self.values)
     }
 
     /// The first byte that is touched there, by its linear address, and how many are.
@@ -37,6 +33,23 @@ impl<F: InstructionSource> Thread<F> {
             Form::Repeated => (second, (first >> 1).saturating_mul(size).min(LONGEST_SPAN)),
         }
     }
+}
+
+/// Where the values of an instruction end that begin at `at` in the ring.
+#[inline]
+pub(crate) fn values_end(lowered: &DecodedInstruction, at: u32, values: &[u64; VALUES]) -> u32 {
+    match lowered.digest.values {
+        Some(count) => at.wrapping_add(count.into()),
+        None => lowered.memory.iter().fold(at, |at, place| values_after(place, at, values)),
+    }
+}
+
+fn values_after(place: &Place, at: u32, values: &[u64; VALUES]) -> u32 {
+    at.wrapping_add(match place.form {
+        Form::Single => 1,
+        Form::Repeated => 2,
+        Form::Lanes => 1 + values[at as usize % VALUES] as u32,
+    })
 }
 
 /// An address in each line of these bytes.

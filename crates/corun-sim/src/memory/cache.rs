@@ -95,6 +95,8 @@ pub(super) struct Cache {
 #[derive(Debug, Clone, Default)]
 struct Group {
     lines: Vec<Line>,
+    /// Of each set the place that was found last.
+    found: Vec<u32>,
     /// What the replacement remembers of each.
     ranks: Vec<u32>,
     held: Vec<Held>,
@@ -107,6 +109,7 @@ const GROUP: u64 = 64;
 #[derive(Debug, Clone, Copy)]
 struct Set {
     group: usize,
+    in_group: usize,
     first: usize,
 }
 
@@ -148,14 +151,23 @@ impl Cache {
     #[inline]
     fn set(&self, line: Line) -> Set {
         let set = self.number(line);
-        Set { group: (set / GROUP) as usize, first: (set % GROUP) as usize * self.ways }
+        let in_group = (set % GROUP) as usize;
+        Set { group: (set / GROUP) as usize, in_group, first: in_group * self.ways }
     }
 
     /// The place of a line in its group, if it is there.
     #[inline]
-    fn place(&self, line: Line, set: Set) -> Option<usize> {
-        let lines = self.groups[set.group].lines.get(set.first..set.first + self.ways)?;
-        position(lines, line).map(|way| set.first + way)
+    fn place(&mut self, line: Line, set: Set) -> Option<usize> {
+        let group = &mut self.groups[set.group];
+        let found = group.found.get_mut(set.in_group)?;
+        let last = *found as usize;
+        if group.lines[last] == line {
+            return Some(last);
+        }
+        let lines = &group.lines[set.first..set.first + self.ways];
+        let place = set.first + position(lines, line)?;
+        *found = place as u32;
+        Some(place)
     }
 
     /// How many background fills have come into a line's set up to now; each is to be [let in](Self::let_in).
@@ -187,6 +199,30 @@ impl Cache {
         let place = self.place(line, set)?;
         self.touch(set, place);
         Some(&mut self.groups[set.group].held[place])
+    }
+
+    /// The group and the place of a line that was [found](Self::find) last in its set.
+    #[inline]
+    pub(super) fn last_place(&self, line: Line) -> (u32, u32) {
+        let set = self.set(line);
+        (set.group as u32, self.groups[set.group].found[set.in_group])
+    }
+
+    /// A line, if it is in this place of this group.
+    #[inline]
+    pub(super) fn held_at(&self, line: Line, (group, place): (u32, u32)) -> Option<&Held> {
+        let group = &self.groups[group as usize];
+        let is_there = group.lines.get(place as usize) == Some(&line);
+        if is_there { group.held.get(place as usize) } else { None }
+    }
+
+    /// A line in its place, used as [`find`](Self::find) does.
+    #[inline]
+    pub(super) fn use_at(&mut self, (group, place): (u32, u32)) -> &mut Held {
+        let (group, place) = (group as usize, place as usize);
+        let first = place / self.ways * self.ways;
+        self.touch(Set { group, in_group: first / self.ways, first }, place);
+        &mut self.groups[group].held[place]
     }
 
     fn touch(&mut self, set: Set, place: usize) {
@@ -287,6 +323,7 @@ impl Cache {
             let places = self.sets.min(GROUP) as usize * self.ways;
             *group = Group {
                 lines: vec![EMPTY; places],
+                found: (0..self.sets.min(GROUP) as u32).map(|set| set * self.ways as u32).collect(),
                 ranks: vec![0; places],
                 held: vec![empty; places],
             };

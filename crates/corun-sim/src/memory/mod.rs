@@ -13,6 +13,7 @@ mod mshr;
 mod pages;
 mod prefetch;
 mod private;
+mod recall;
 mod set_associative;
 mod shadow_tags;
 #[cfg(test)]
@@ -23,7 +24,7 @@ mod write_combining;
 pub(crate) use background_fills::Chance;
 pub(crate) use pages::Pages;
 
-use cache::{Cache, Evicted, Line, State};
+use cache::{Cache, Evicted, Held, Line, State};
 use coherence::Directory;
 use corun_record::MemoryRequests;
 use link::Link;
@@ -297,6 +298,39 @@ impl Memory {
     }
 
     fn data(&mut self, request: Request, is_write: bool, now: u64) -> Reply {
+        let reply = match self.data_again(&request, is_write, now) {
+            Some(reply) => reply,
+            None => self.find_data(request, is_write, now),
+        };
+        let is_new = reply.origin != Origin::L1;
+        let instruction = (!is_write).then_some(request.instruction);
+        let prefetchers = self.cores[request.core].prefetchers.of(request.requester);
+        if let Some(ahead) = prefetchers.follow(instruction, request.linear, is_new) {
+            self.go_ahead(request, &ahead, now + reply.translation);
+        }
+        reply
+    }
+
+    /// The answer for a line that was asked for lately and is still in the first level.
+    #[inline]
+    fn data_again(&mut self, request: &Request, is_write: bool, now: u64) -> Option<Reply> {
+        let serves = |held: &Held| held.serves(is_write, now);
+        let held = self.cores[request.core].find_again(request, serves)?;
+        Some(Self::from_first(held, is_write, (now, 0)))
+    }
+
+    /// The answer for a line that the first level has at cycle `start`, which is after the translation.
+    #[inline]
+    fn from_first(held: &mut Held, is_write: bool, (start, translation): (u64, u64)) -> Reply {
+        if is_write {
+            held.state = State::Modified;
+        }
+        let ready = held.ready.max(start);
+        let evicted = SiblingEviction::of(held.was_evicted, ready - start, 0);
+        Reply { ready, translation, origin: Origin::L1, evicted }
+    }
+
+    fn find_data(&mut self, request: Request, is_write: bool, now: u64) -> Reply {
         let translation = self.translate(&request, false, now);
         let start = now + translation;
         let physical = request.pages.physical(request.linear);
@@ -304,14 +338,13 @@ impl Memory {
         let Request { core: number, requester, .. } = request;
         self.displace(request, line, start);
         let core = &mut self.cores[number];
-        let reply = match core.l1d.of(requester).find(line) {
+        match core.l1d.of(requester).find(line) {
             Some(held) if held.serves(is_write, start) => {
-                if is_write {
-                    held.state = State::Modified;
+                let reply = Self::from_first(held, is_write, (start, translation));
+                if translation == 0 && core.aliases.of(requester).is_none() {
+                    core.note_found(&request, line);
                 }
-                let ready = held.ready.max(start);
-                let evicted = SiblingEviction::of(held.was_evicted, ready - start, 0);
-                Reply { ready, translation, origin: Origin::L1, evicted }
+                reply
             }
             _ => {
                 core.asked(requester).l1d_misses += 1;
@@ -326,14 +359,7 @@ impl Memory {
                 }
                 Reply { ready, translation, origin, evicted }
             }
-        };
-        let is_new = reply.origin != Origin::L1;
-        let instruction = (!is_write).then_some(request.instruction);
-        let prefetchers = self.cores[number].prefetchers.of(requester);
-        if let Some(ahead) = prefetchers.follow(instruction, request.linear, is_new) {
-            self.go_ahead(request, &ahead, start);
         }
-        reply
     }
 
     /// Lets the first level give up the line that it cannot hold beside the one that is asked for.

@@ -93,6 +93,12 @@ impl Pages {
         }
     }
 
+    /// A number by which its data are known.
+    #[inline]
+    pub(super) fn process(self) -> u64 {
+        self.key
+    }
+
     /// A number that only threads of this process have; 0 if that does not matter.
     pub(crate) fn space(self) -> u64 {
         self.space
@@ -134,6 +140,12 @@ impl Pages {
     pub(crate) fn offset(self, linear: u64) -> u64 {
         let is_on_stack = linear >= LOWEST_STACK && !MAPPED_WITHOUT_CHANCE.contains(&linear);
         linear.wrapping_add(if is_on_stack { self.stack } else { 0 }) % (1 << PAGE_SHIFT)
+    }
+
+    /// The size of those of its data.
+    #[inline]
+    pub(super) fn size(self) -> PageSize {
+        self.size
     }
 
     /// The page that the address lies in.

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
+use crate::memory::Request;
 use crate::memory::cache::{Cache, Held, Line, State};
 use crate::memory::fill_conflict::FillConflict;
 use crate::memory::line_alias::Aliases;
 use crate::memory::link::Link;
 use crate::memory::mshr::Buffers;
 use crate::memory::prefetch::Prefetchers;
+use crate::memory::recall::Recall;
 use crate::memory::tlb::Translations;
 use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CacheSize, CoreModel, Policy, Sharing};
@@ -33,6 +35,8 @@ pub(super) struct Private {
     pub(super) l2_misses: ThreadShared<Buffers>,
     pub(super) l3_link: Link,
     pub(super) translations: Translations,
+    /// Where data were found.
+    pub(super) recall: Recall,
     pub(super) prefetchers: ThreadShared<Prefetchers>,
     pub(super) next_line: bool,
     pub(super) adjacent: bool,
@@ -76,6 +80,7 @@ impl Private {
             }),
             l3_link: Link::new(hierarchy.l3.as_ref().map_or(0.0, |l3| l3.interval)),
             translations: Translations::of(model, threads),
+            recall: Recall::new(),
             prefetchers: ThreadShared::new(prefetch.sharing.policy, threads, |parts| {
                 Prefetchers::of(prefetch, parts)
             }),
@@ -89,6 +94,28 @@ impl Private {
     #[inline]
     pub(super) fn asked(&mut self, requester: Requester) -> &mut MemoryRequests {
         &mut self.requests[usize::from(requester.thread)]
+    }
+
+    /// The line that an access wants, used, if it was asked for lately and is still there with its translation, and `serves`.
+    #[inline]
+    pub(super) fn find_again(
+        &mut self,
+        request: &Request,
+        serves: impl Fn(&Held) -> bool,
+    ) -> Option<&mut Held> {
+        let found = self.recall.of(request)?;
+        let size = request.pages.size();
+        let translations = self.translations.of_data(request.requester, size);
+        found.use_again(translations, self.l1d.of(request.requester), serves)
+    }
+
+    /// An access has just found its translation and its line in the first levels.
+    #[inline]
+    pub(super) fn note_found(&mut self, request: &Request, line: Line) {
+        let Request { requester, pages, linear, .. } = *request;
+        let page = pages.page(linear, false).number;
+        let translations = self.translations.of_data(requester, pages.size());
+        self.recall.note(request, (line, page), (translations, self.l1d.of(requester)));
     }
 
     /// Gives up a line to another core that requests it now and is snooped after `snoop_delay` cycles; if the request is

@@ -16,6 +16,8 @@ pub(super) struct Ways {
     seen: [u32; SEEN],
     /// The number that was found last.
     last: u64,
+    /// Where a search is long, how many numbers there are of each hash, so that one of none is not searched for.
+    present: Vec<u32>,
     /// Who goes, if that is at random.
     chance: Option<Chance>,
 }
@@ -31,6 +33,10 @@ struct Neighbours {
 const NONE: u64 = u64::MAX;
 /// Numbers for which the last place is remembered.
 const SEEN: usize = 64;
+/// Ways up to which a set is searched whatever it holds.
+const MANY_WAYS: u32 = 32;
+/// Hashes that are counted where there are more, several times as many as the entries of a translation buffer.
+const HASHES: usize = 1 << 10;
 
 impl Ways {
     pub(super) fn new(entries: u32, ways: u32) -> Self {
@@ -48,6 +54,7 @@ impl Ways {
             last_used: (0..sets).map(|set| set * ways).collect(),
             seen: [0; SEEN],
             last: NONE,
+            present: if ways > MANY_WAYS { vec![0; HASHES] } else { Vec::new() },
             chance: None,
         }
     }
@@ -60,6 +67,7 @@ impl Ways {
     /// Empties it.
     pub(super) fn forget(&mut self) {
         self.numbers.fill(NONE);
+        self.present.fill(0);
         self.last = NONE;
     }
 
@@ -73,6 +81,29 @@ impl Ways {
         self.place(number).1
     }
 
+    /// The set and the place of the number that was [touched](Self::touch) last.
+    #[inline]
+    pub(super) fn last_place(&self, number: u64) -> (u32, u32) {
+        debug_assert_eq!(number, self.last);
+        let place = self.seen[number as usize % SEEN];
+        (place / self.ways as u32, place)
+    }
+
+    /// Whether a place holds a number.
+    #[inline]
+    pub(super) fn is_at(&self, number: u64, place: u32) -> bool {
+        self.numbers[place as usize] == number
+    }
+
+    /// Uses a number in its set and place, as [`touch`](Self::touch) does.
+    #[inline]
+    pub(super) fn use_at(&mut self, number: u64, (set, place): (u32, u32)) {
+        if number != self.last {
+            self.last = number;
+            self.use_now(set as usize, place);
+        }
+    }
+
     /// The place of a number, used now; and whether it was there before.
     pub(super) fn place(&mut self, number: u64) -> (usize, bool) {
         let seen = self.seen[number as usize % SEEN];
@@ -82,9 +113,17 @@ impl Ways {
             return (seen as usize, true);
         }
         let first = set * self.ways;
-        let found = position(&self.numbers[first..first + self.ways], number);
+        let may_be_there = self.present.get(hash(number)).is_none_or(|count| *count > 0);
+        let own = &self.numbers[first..first + self.ways];
+        let found = if may_be_there { position(own, number) } else { None };
         let place = found.map_or_else(|| self.goes(set), |way| (first + way) as u32);
-        self.numbers[place as usize] = number;
+        let before = std::mem::replace(&mut self.numbers[place as usize], number);
+        if !self.present.is_empty() && before != number {
+            self.present[hash(number)] += 1;
+            if before != NONE {
+                self.present[hash(before)] -= 1;
+            }
+        }
         self.seen[number as usize % SEEN] = place;
         self.use_now(set, place);
         (place as usize, found.is_some())
@@ -115,6 +154,12 @@ impl Ways {
         self.order[before as usize].newer = place;
         self.order[oldest as usize].older = place;
     }
+}
+
+/// Which of [`HASHES`] a number has.
+#[inline]
+fn hash(number: u64) -> usize {
+    (number ^ number >> HASHES.ilog2() ^ number >> 40) as usize % HASHES
 }
 
 /// Where a number is among others, compared with several at a time.

@@ -80,6 +80,13 @@ impl Translations {
         }
     }
 
+    /// The first level's table of data in pages of a size, as a thread uses it.
+    #[inline]
+    pub(super) fn of_data(&mut self, requester: Requester, size: PageSize) -> &mut Ways {
+        let own = self.huge.as_mut().filter(|_| size == PageSize::Huge);
+        own.unwrap_or(&mut self.data).of(requester)
+    }
+
     /// Empties the first level's table of data.
     pub(super) fn forget_data(&mut self) {
         self.data.each().for_each(Ways::forget);

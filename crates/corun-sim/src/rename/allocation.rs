@@ -1,13 +1,15 @@
 //! Places for what is renamed: entries of buffers and schedulers beside those that siblings have, and the
 //! port of each micro-op.
 
+use std::ops::Add;
+
 use crate::core::cycle_stack::{Component, Shared};
+use crate::core::entries::{BUFFERS, Buffer, Entries};
 use crate::core::in_flight::CAPACITY;
-use crate::core::limit::Limit;
-use crate::core::parameters::Limits;
+use crate::core::parameters::PortMap;
 use crate::core::thread::{MAX_THREADS, Thread};
 use crate::core::{Core, InstructionSource};
-use crate::execute::ports::{MAX_PORTS, members};
+use crate::execute::ports::MAX_PORTS;
 use crate::uops::{DecodedInstruction, PortSet, Uop};
 use corun_model::PortAssignment;
 
@@ -23,30 +25,51 @@ pub(crate) enum Stall {
 /// Ports given to an instruction's micro-ops, and what of each scheduler that takes.
 #[derive(Debug)]
 pub(crate) struct Allocator {
-    pub(crate) ports: Vec<u8>,
+    pub(crate) ports: [u8; MAX_UOPS],
+    /// How many have one.
+    given: usize,
     taken: [u16; MAX_PORTS],
     /// Whose turn it is of a pair of load ports, of each set of ports.
-    pub(crate) turns: [bool; 1 + MAX_THREADS],
+    turns: [bool; 1 + MAX_THREADS],
     /// The turns before this instruction.
-    pub(crate) turns_before: [bool; 1 + MAX_THREADS],
+    turns_before: [bool; 1 + MAX_THREADS],
+    /// Whether ports take turns at all.
+    takes_turns: bool,
     /// Whether it found no place because siblings have what the thread may have.
     pub(crate) is_stalled_by_sibling: bool,
 }
 
 impl Allocator {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(assignment: PortAssignment) -> Self {
         Self {
-            ports: Vec::new(),
+            ports: [0; MAX_UOPS],
+            given: 0,
             taken: [0; MAX_PORTS],
             turns: [false; 1 + MAX_THREADS],
             turns_before: [false; 1 + MAX_THREADS],
+            takes_turns: assignment != PortAssignment::Fewest,
             is_stalled_by_sibling: false,
+        }
+    }
+
+    /// The next micro-op gets this port.
+    #[inline]
+    fn give(&mut self, port: usize) {
+        self.ports[self.given % MAX_UOPS] = port as u8;
+        self.given += 1;
+    }
+
+    /// The instruction that was allocated is renamed, and has had its turns.
+    #[inline]
+    pub(crate) fn keep_turns(&mut self) {
+        if self.takes_turns {
+            self.turns_before = self.turns;
         }
     }
 }
 
-/// Bits of the number of a port.
-const PORT_BITS: u32 = PortSet::BITS.ilog2();
+/// More than any instruction has.
+const MAX_UOPS: usize = 1 << 8;
 
 /// Cycles without an entry from which on a thread is let in first.
 const STARVED: u64 = 100;
@@ -64,33 +87,6 @@ impl<F: InstructionSource> Core<F> {
         self.threads.iter().map(used).sum()
     }
 
-    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
-    /// slots are lost to.
-    fn check(
-        &mut self,
-        index: usize,
-        limit: Limit,
-        wanted: u32,
-        used: impl Fn(&Thread<F>) -> u32,
-        (buffer, shared): (Component, Shared),
-    ) -> Result<(), Stall> {
-        let own = used(&self.threads[index]);
-        let all = if self.threads.len() == 1 { own } else { self.all(used) };
-        // What needs more than there is goes when nothing else is there.
-        let never_fits = wanted > limit.own.min(limit.all);
-        if limit.has_room(own, all, wanted) || (never_fits && own == 0 && all == own) {
-            return Ok(());
-        }
-        let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
-        // What never fits waits until its siblings hold nothing, too.
-        self.allocator.is_stalled_by_sibling =
-            own + wanted <= limit.own || (never_fits && own == 0);
-        Err(match is_taken {
-            true => Stall::LostTo(self.lost(index, (buffer, shared), own, limit.alone - own)),
-            false => Stall::Full(buffer),
-        })
-    }
-
     /// Finds a place for everything that the instruction needs, or says what is full: what the slots are
     /// lost to, or else what they are lost to unless the oldest micro-op is to blame.
     pub(crate) fn allocate(
@@ -101,100 +97,77 @@ impl<F: InstructionSource> Core<F> {
     ) -> Result<(), Stall> {
         self.allocator.is_stalled_by_sibling = false;
         let thread = &self.threads[index];
-        let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
         let in_flight = (thread.next - thread.head) as usize + lowered.uops.len();
-        if in_flight > CAPACITY && !is_alone {
+        if in_flight > CAPACITY && !(thread.rob.is_empty() && thread.stores.len() == 0) {
             return Err(Stall::Full(Component::ReorderBuffer));
         }
         if !self.fits(index, lowered) {
             self.check_all(index, lowered)?;
         }
-        self.allocator.ports.clear();
+        self.allocator.given = 0;
         self.allocator.taken = [0; MAX_PORTS];
-        self.allocator.turns = self.allocator.turns_before;
-        let mut full = Ok(());
+        if self.allocator.takes_turns {
+            self.allocator.turns = self.allocator.turns_before;
+        }
         for uop in &lowered.uops {
-            full = self.take_port(index, uop, place);
-            if full.is_err() {
-                break;
+            if let Err(full) = self.take_port(index, uop, place) {
+                self.release_allocation(index, lowered);
+                return Err(full);
             }
         }
-        if full.is_err() {
-            self.release_allocation(index, lowered);
-        }
-        full
+        Ok(())
     }
 
     /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
+    #[inline]
     fn fits(&self, index: usize, lowered: &DecodedInstruction) -> bool {
-        let Limits { rob, registers, load_queue, store_queue, .. } = &self.parameters.limits;
-        let [integer, vector, mask] = lowered.registers;
-        self.has_room(index, rob, lowered.renamed.max(1), |thread| thread.rob_used)
-            && self.has_room(index, &registers[0], integer, |thread| thread.registers_used[0])
-            && self.has_room(index, &registers[1], vector, |thread| thread.registers_used[1])
-            && self.has_room(index, &registers[2], mask, |thread| thread.registers_used[2])
-            && self.has_room(index, load_queue, lowered.loads, |thread| thread.loads_used)
-            && self.has_room(index, store_queue, lowered.stores, |thread| thread.stores.len())
+        let (limits, wanted) = (&self.parameters.limits, lowered.digest.wanted);
+        let own = self.threads[index].taken();
+        wanted.fit(own, limits.own) && wanted.fit(self.taken(own), limits.all)
     }
 
+    /// Entries taken by all threads, of which one has `own`.
     #[inline]
-    fn has_room(
-        &self,
-        index: usize,
-        limit: &Limit,
-        wanted: u8,
-        used: impl Fn(&Thread<F>) -> u32,
-    ) -> bool {
-        let own = used(&self.threads[index]);
-        let all = || if self.threads.len() == 1 { own } else { self.all(used) };
-        wanted == 0 || limit.has_room(own, all(), wanted.into())
+    fn taken(&self, own: Entries) -> Entries {
+        match &self.threads[..] {
+            [_] => own,
+            all => all.iter().map(Thread::taken).fold(Entries::default(), Entries::add),
+        }
     }
 
     /// The same one by one, to say which of them is full.
     #[cold]
     fn check_all(&mut self, index: usize, lowered: &DecodedInstruction) -> Result<(), Stall> {
-        let slots = u32::from(lowered.renamed.max(1));
-        let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
-        self.check(index, self.parameters.limits.rob, slots, |thread| thread.rob_used, rob)?;
-        for (file, &wanted) in lowered.registers.iter().enumerate().filter(|(_, it)| **it > 0) {
-            let used = |thread: &Thread<F>| thread.registers_used[file];
-            let registers = (Component::Registers, Shared::Registers);
-            self.check(
-                index,
-                self.parameters.limits.registers[file],
-                wanted.into(),
-                used,
-                registers,
-            )?;
+        let wanted = lowered.digest.wanted;
+        let mut all = BUFFERS.into_iter().filter(|&buffer| wanted.count(buffer) > 0);
+        all.try_for_each(|buffer| self.check(index, buffer, wanted.count(buffer)))
+    }
+
+    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
+    /// slots are lost to.
+    fn check(&mut self, index: usize, buffer: Buffer, wanted: u32) -> Result<(), Stall> {
+        let limit = self.parameters.limits.of(buffer);
+        let taken = self.threads[index].taken();
+        let (own, all) = (taken.count(buffer), self.taken(taken).count(buffer));
+        // What needs more than there is goes when nothing else is there.
+        let never_fits = wanted > limit.own.min(limit.all);
+        if limit.has_room(own, all, wanted) || (never_fits && own == 0 && all == own) {
+            return Ok(());
         }
-        if lowered.loads > 0 {
-            let queue = (Component::LoadQueue, Shared::LoadQueue);
-            let used = |thread: &Thread<F>| thread.loads_used;
-            self.check(
-                index,
-                self.parameters.limits.load_queue,
-                lowered.loads.into(),
-                used,
-                queue,
-            )?;
-        }
-        if lowered.stores > 0 {
-            let queue = (Component::StoreQueue, Shared::StoreQueue);
-            let used = |thread: &Thread<F>| thread.stores.len();
-            self.check(
-                index,
-                self.parameters.limits.store_queue,
-                lowered.stores.into(),
-                used,
-                queue,
-            )?;
-        }
-        Ok(())
+        let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
+        // What never fits waits until its siblings hold nothing, too.
+        self.allocator.is_stalled_by_sibling =
+            own + wanted <= limit.own || (never_fits && own == 0);
+        let (full, shared) = full(buffer);
+        Err(match is_taken {
+            true => Stall::LostTo(self.lost(index, (full, shared), own, limit.alone - own)),
+            false => Stall::Full(full),
+        })
     }
 
     /// Gives the ports of an instruction back that is not renamed after all.
     pub(crate) fn release_allocation(&mut self, index: usize, lowered: &DecodedInstruction) {
-        for (&port, uop) in self.allocator.ports.iter().zip(&lowered.uops) {
+        for (&port, uop) in self.allocator.ports[..self.allocator.given].iter().zip(&lowered.uops) {
             let port = usize::from(port);
             if uop.ports != 0 {
                 let set = self.parameters.set_of(index, port);
@@ -205,27 +178,30 @@ impl<F: InstructionSource> Core<F> {
 
     /// Gives the instruction's next micro-op one of its ports, if a scheduler has room. The instruction
     /// begins at `place` of what is renamed in this cycle.
+    #[inline]
     fn take_port(&mut self, index: usize, uop: &Uop, place: u32) -> Result<(), Stall> {
         let ports = uop.ports;
         if ports == 0 {
-            self.allocator.ports.push(0);
+            self.allocator.give(0);
             return Ok(());
         }
-        let lowest = ports.trailing_zeros() as usize;
-        let set = self.parameters.set_of(index, lowest);
-        let port = match self.ports[set].counts.assignment {
-            PortAssignment::Fewest => self.best_port(index, ports),
-            _ => self.bound_port(index, set, ports, place + u32::from(uop.slot)),
+        let port = match self.parameters.port_map.counts {
+            false => self.best_port(index, ports),
+            true => self.bound_port(index, ports, place + u32::from(uop.slot)),
         };
-        let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };
-        self.allocator.taken[usize::from(self.parameters.port_map.of_port[port].scheduler)] += 1;
+        let Some(port) = port else {
+            return Err(self.full_scheduler(index, ports.trailing_zeros() as usize));
+        };
+        let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
+        self.allocator.taken[scheduler % MAX_PORTS] += 1;
         let set = self.parameters.set_of(index, port);
         self.ports[set].assigned[port] += 1;
-        self.allocator.ports.push(port as u8);
+        self.allocator.give(port);
         Ok(())
     }
 
     /// What slots are lost to when the scheduler of a port has no room.
+    #[cold]
     fn full_scheduler(&mut self, index: usize, port: usize) -> Stall {
         let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
         let limit = self.parameters.limits.schedulers[scheduler];
@@ -244,21 +220,17 @@ impl<F: InstructionSource> Core<F> {
     /// instruction that needs more than it has.
     #[inline]
     fn is_full(&self, index: usize, scheduler: usize) -> bool {
+        let scheduler = scheduler % MAX_PORTS;
         let taken = u32::from(self.allocator.taken[scheduler]);
-        let limit = self.parameters.limits.schedulers[scheduler];
+        let limit = &self.parameters.limits.schedulers[scheduler];
         let own = self.threads[index].scheduler_used[scheduler];
         let all = self.scheduler_used[scheduler];
         ((own + taken >= limit.own) & (own > 0)) | ((all + taken >= limit.all) & (all > 0))
     }
 
     /// The port that is given by the place among what is renamed in a cycle, if its scheduler has room.
-    fn bound_port(
-        &mut self,
-        index: usize,
-        set: usize,
-        ports: PortSet,
-        place: u32,
-    ) -> Option<usize> {
+    fn bound_port(&mut self, index: usize, ports: PortSet, place: u32) -> Option<usize> {
+        let set = self.parameters.set_of(index, ports.trailing_zeros() as usize);
         let place = place % self.parameters.widths.dispatch;
         let port = self.ports[set].counts.choose(ports, place, &mut self.allocator.turns[set]);
         let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
@@ -266,25 +238,32 @@ impl<F: InstructionSource> Core<F> {
     }
 
     /// Of these ports the one that fewest micro-ops were given to, in a scheduler with room.
+    #[inline]
     fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
-        let own_ports = self.parameters.port_map.own;
-        let shared = &self.ports[0];
-        let own = if own_ports == 0 { shared } else { &self.ports[1 + index] };
+        let PortMap { own, of_port, .. } = &self.parameters.port_map;
         while ports != 0 {
-            let mut best = ports.trailing_zeros() as usize;
-            if !ports.is_power_of_two() {
-                // Chosen without branches, which the simulating core would predict badly.
-                let load = |port: usize| {
-                    let set = if own_ports >> port & 1 == 0 { shared } else { own };
-                    set.load(port, self.now) << PORT_BITS | port as u64
-                };
-                best = members(ports).map(load).min()? as usize % MAX_PORTS;
+            let mut best = self.ports[0].least_loaded(ports & !own, self.now);
+            if ports & own != 0 {
+                best = best.min(self.ports[1 + index].least_loaded(ports & own, self.now));
             }
-            if !self.is_full(index, usize::from(self.parameters.port_map.of_port[best].scheduler)) {
+            let best = best.port();
+            if !self.is_full(index, usize::from(of_port[best].scheduler)) {
                 return Some(best);
             }
             ports &= !(1 << best);
         }
         None
+    }
+}
+
+/// What slots are lost to where a buffer is full: by the thread itself, or by its siblings.
+fn full(buffer: Buffer) -> (Component, Shared) {
+    match buffer {
+        Buffer::Rob => (Component::ReorderBuffer, Shared::ReorderBuffer),
+        Buffer::IntegerRegisters | Buffer::VectorRegisters | Buffer::MaskRegisters => {
+            (Component::Registers, Shared::Registers)
+        }
+        Buffer::Loads => (Component::LoadQueue, Shared::LoadQueue),
+        Buffer::Stores => (Component::StoreQueue, Shared::StoreQueue),
     }
 }

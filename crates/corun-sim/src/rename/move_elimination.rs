@@ -99,6 +99,12 @@ impl MoveElimination {
         self.files.iter_mut().for_each(|file| file.groups.clear());
     }
 
+    /// Whether places are counted.
+    #[inline]
+    pub(crate) fn has_places(&self) -> bool {
+        self.cycles > 0
+    }
+
     /// A register gets a value of its own.
     pub(crate) fn write(&mut self, register: RegisterId) {
         if self.cycles == 0 {

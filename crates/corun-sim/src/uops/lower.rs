@@ -10,12 +10,14 @@ use iced_x86::{
 };
 use smallvec::smallvec;
 
+use crate::core::InFlightUop;
 use crate::uops::idiom::{Idiom, idiom};
 use crate::uops::operands::{Used, reads, writes};
 use crate::uops::register::{File, RegisterId};
 use crate::uops::slots;
 use crate::uops::uop::{
-    DecodedBlock, DecodedInstruction, Effect, Kind, Memory, PortSet, Results, Source, Sources, Uop,
+    DecodedBlock, DecodedInstruction, Digest, Effect, Kind, Memory, PortSet, Results, Source,
+    Sources, Uop,
 };
 use corun_model::timing::{Class, ComputeUop, Lookup, Provenance, Timing, TimingTable, form};
 use corun_model::{CoreModel, Division, Repetition};
@@ -169,6 +171,7 @@ impl<'m> Lowering<'m> {
             renamed: 1,
             effect: Effect::Nothing,
             uops: Vec::new(),
+            digest: Digest::default(),
             memory: Vec::new(),
             registers: [0; 3],
             loads: 0,
@@ -334,6 +337,7 @@ impl<'m> Lowering<'m> {
         if lowered.uops.is_empty() {
             // Nothing but a slot: it waits for its sources all the same.
             lowered.uops.push(Uop {
+                begins: InFlightUop::NOTHING,
                 kind: Kind::Compute,
                 is_vector: false,
                 ports: 0,
@@ -404,6 +408,7 @@ impl<'m> Lowering<'m> {
         let is_complex = memory.registers[1].is_some() || (loads.pointer_chasing && !is_vector);
         let latency = base + if is_complex { loads.complex_address } else { 0 };
         Uop {
+            begins: InFlightUop::NOTHING,
             kind: Kind::Load(index),
             is_vector,
             ports: self.ports(names),
@@ -448,6 +453,7 @@ impl<'m> Lowering<'m> {
                 sources.extend((first..first + index).map(|own| Source::Own(own as u8)));
             }
             lowered.uops.push(Uop {
+                begins: InFlightUop::NOTHING,
                 kind: Kind::Compute,
                 is_vector: false,
                 ports: self.ports(&uop.ports),
@@ -479,6 +485,7 @@ impl<'m> Lowering<'m> {
             ports |= self.ports(&stores.simple_address_ports);
         }
         lowered.uops.push(Uop {
+            begins: InFlightUop::NOTHING,
             kind: if used.streams { Kind::StreamAddress(index) } else { Kind::StoreAddress(index) },
             is_vector,
             ports,
@@ -501,6 +508,7 @@ impl<'m> Lowering<'m> {
             }
         };
         lowered.uops.push(Uop {
+            begins: InFlightUop::NOTHING,
             kind: Kind::StoreData(index),
             is_vector,
             ports: self.ports(data_ports),

@@ -6,8 +6,8 @@ use iced_x86::{Register, RflagsBits};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RegisterId(pub u8);
 
-/// How many there are.
-pub(crate) const REGISTERS: usize = 72;
+/// More than there are: a power of two, so that every number has its place.
+pub(crate) const REGISTERS: usize = 128;
 
 const VECTORS: u8 = 16;
 const MASKS: u8 = 48;
@@ -74,7 +74,8 @@ impl RegisterId {
         }
     }
 
+    #[inline]
     pub(crate) fn index(self) -> usize {
-        self.0.into()
+        usize::from(self.0) % REGISTERS
     }
 }

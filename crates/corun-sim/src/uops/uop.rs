@@ -1,10 +1,13 @@
 //! What lowering makes: blocks of instructions, each of a few micro-ops.
 
+use std::ops::Add;
 use std::rc::Rc;
 
-use corun_trace::Direction;
+use corun_trace::{Direction, Form};
 use smallvec::SmallVec;
 
+use crate::core::InFlightUop;
+use crate::core::entries::{Buffer, Entries};
 use crate::uops::register::RegisterId;
 use corun_model::Repetition;
 use corun_model::timing::Provenance;
@@ -31,7 +34,8 @@ pub(crate) struct DecodedBlock {
 }
 
 impl DecodedBlock {
-    pub(crate) fn new(instructions: Vec<DecodedInstruction>) -> Self {
+    pub(crate) fn new(mut instructions: Vec<DecodedInstruction>) -> Self {
+        instructions.iter_mut().for_each(DecodedInstruction::settle);
         let outlines = instructions.iter().scan(0, |end, instruction| {
             *end += u32::from(instruction.length);
             Some(Outline { end: *end, has_memory: !instruction.memory.is_empty() })
@@ -87,6 +91,8 @@ pub(crate) struct DecodedInstruction {
     pub(crate) effect: Effect,
     /// What is executed, in order; a micro-op's sources lie before it.
     pub(crate) uops: Vec<Uop>,
+    /// What renaming asks of the instruction, once all else of it is known.
+    pub(crate) digest: Digest,
     /// Places in memory, in the order of the trace's values.
     pub(crate) memory: Vec<Memory>,
     /// Physical registers that its results take: general-purpose, vector, mask.
@@ -129,7 +135,56 @@ pub(crate) struct DecodedInstruction {
     pub(crate) moves_stack_pointer: bool,
 }
 
+/// What renaming asks of every instruction again and again, worked out once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Digest {
+    /// Entries of registers and of the load queue, which it has until it is retired.
+    pub(crate) held: Entries,
+    /// Entries of all buffers without which it is not renamed.
+    pub(crate) wanted: Entries,
+    /// How many values it has in a trace, if that is known.
+    pub(crate) values: Option<u8>,
+    /// Whether it is renamed as it stands, whatever comes before it: it is no copy, does not part in several slots, neither
+    /// waits nor keeps anything back, and does not need the stack pointer.
+    pub(crate) is_plain: bool,
+}
+
 impl DecodedInstruction {
+    /// Works the digest out, after all changes.
+    fn settle(&mut self) {
+        let [integer, vector, mask] = self.registers;
+        let registers = [
+            (Buffer::IntegerRegisters, integer),
+            (Buffer::VectorRegisters, vector),
+            (Buffer::MaskRegisters, mask),
+            (Buffer::Loads, self.loads),
+        ];
+        let entries = registers.map(|(buffer, count)| Entries::of(buffer, count.into()));
+        let held = entries.into_iter().fold(Entries::default(), Entries::add);
+        let rob = Entries::of(Buffer::Rob, self.renamed.max(1).into());
+        let is_move = matches!(self.effect, Effect::Move(..));
+        self.uops.iter_mut().for_each(|uop| uop.begins = InFlightUop::of(uop));
+        self.digest = Digest {
+            held,
+            values: self.memory.iter().try_fold(0_u8, |sum, place| {
+                sum.checked_add(match place.form {
+                    Form::Single => 1,
+                    Form::Repeated => 2,
+                    Form::Lanes => return None,
+                })
+            }),
+            wanted: held + rob + Entries::of(Buffer::Stores, self.stores.into()),
+            is_plain: !(is_move
+                || self.uses_stack_pointer
+                || self.keeps_back()
+                || self.is_draining
+                || self.renamed > self.slots),
+        };
+        if let Some(executed) = &mut self.executed {
+            executed.settle();
+        }
+    }
+
     /// Whether what comes after it waits for it, or its length depends on what it touches: a wrong path is not followed
     /// beyond it.
     pub(crate) fn keeps_back(&self) -> bool {
@@ -182,6 +237,8 @@ pub(crate) type Results = SmallVec<[RegisterId; 16]>;
 /// One step of an instruction.
 #[derive(Debug, Clone)]
 pub(crate) struct Uop {
+    /// As it begins in flight, once all else of it is known.
+    pub(crate) begins: InFlightUop,
     pub(crate) kind: Kind,
     /// Whether it moves a vector to or from memory.
     pub(crate) is_vector: bool,

@@ -5,14 +5,23 @@ const PATH: u32 = 16;
 /// A polynomial over two elements without its first term (CRC-32C, Castagnoli 1993).
 const POLYNOMIAL: u32 = 0x1edc_6f41;
 
+/// Branches after which the outcomes that leave longer lengths are gathered again.
+const PERIOD: u32 = u32::BITS;
+
 /// Outcomes and path of one thread.
 #[derive(Debug)]
 pub(crate) struct History {
     /// Outcomes in a ring of bits.
     outcomes: Vec<u64>,
     pushed: u64,
-    /// Of each length the outcomes folded to 32 bits.
-    folded: Vec<u32>,
+    /// Of each length the outcomes folded to 32 bits; eight at a time, as all that follows.
+    folded: Vec<[u32; 8]>,
+    /// The outcomes that leave next, the next one lowest: those of [`PERIOD`] branches, and of a shorter length as many as it has.
+    leaving: Vec<[u32; 8]>,
+    /// What an outcome is in the folded history when it leaves.
+    as_leaving: Vec<[u32; 8]>,
+    /// Where a new outcome comes in among those that leave, for a length of up to [`PERIOD`].
+    entry: Vec<[u32; 8]>,
     path: u64,
     /// The last outcomes, the youngest lowest.
     recent: u64,
@@ -50,10 +59,20 @@ impl History {
     /// An empty one for tables of these lengths.
     pub(crate) fn new(lengths: &[Length]) -> Self {
         let longest = lengths.iter().map(|length| length.branches).max().unwrap_or(0) as usize;
+        let of_each = |figure: fn(&Length) -> u32| -> Vec<[u32; 8]> {
+            let eight = |some: &[Length]| std::array::from_fn(|at| some.get(at).map_or(0, figure));
+            lengths.chunks(8).map(eight).collect()
+        };
         Self {
             outcomes: vec![0; (longest / 64 + 1).next_power_of_two()],
             pushed: 0,
-            folded: vec![0; lengths.len()],
+            folded: of_each(|_| 0),
+            leaving: of_each(|_| 0),
+            as_leaving: of_each(|length| length.leaving),
+            entry: of_each(|length| match length.branches {
+                branches @ 1..=PERIOD => 1 << (branches - 1),
+                _ => 0,
+            }),
             path: 0,
             recent: 0,
             targets: 0,
@@ -66,20 +85,41 @@ impl History {
     /// or of their groups, under which a long loop looks alike in every so many iterations.
     #[inline]
     pub(crate) fn push(&mut self, lengths: &[Length], at: u64, is_taken: bool) {
-        let mask = self.outcomes.len() - 1;
-        for (folded, length) in self.folded.iter_mut().zip(lengths) {
-            let oldest = self.pushed.wrapping_sub(length.branches.into());
-            let word = self.outcomes[(oldest / 64) as usize & mask];
-            let leaves = (word >> (oldest % 64)) as u32 & 1;
-            *folded =
-                times_x(*folded) ^ u32::from(is_taken) ^ (length.leaving & leaves.wrapping_neg());
+        if self.pushed.is_multiple_of(PERIOD.into()) {
+            self.gather_leaving(lengths);
         }
+        let taken = u32::from(is_taken);
+        let figures = self.folded.iter_mut().zip(&mut self.leaving);
+        for ((folded, leaving), (as_leaving, entry)) in
+            figures.zip(self.as_leaving.iter().zip(&self.entry))
+        {
+            for at in 0..8 {
+                let leaves = (leaving[at] & 1).wrapping_neg();
+                folded[at] = times_x(folded[at]) ^ taken ^ (as_leaving[at] & leaves);
+                leaving[at] = leaving[at] >> 1 | entry[at] & taken.wrapping_neg();
+            }
+        }
+        let mask = self.outcomes.len() - 1;
         let (word, bit) = ((self.pushed / 64) as usize & mask, self.pushed % 64);
         self.outcomes[word] = self.outcomes[word] & !(1 << bit) | u64::from(is_taken) << bit;
         self.pushed = self.pushed.wrapping_add(1);
         self.recent = self.recent << 1 | u64::from(is_taken);
         self.targets = self.targets << 1 | u64::from(is_taken);
         self.pass(at);
+    }
+
+    /// The outcomes that leave the lengths above [`PERIOD`] with that many branches.
+    fn gather_leaving(&mut self, lengths: &[Length]) {
+        let mask = self.outcomes.len() - 1;
+        for (leaving, length) in self.leaving.as_flattened_mut().iter_mut().zip(lengths) {
+            if length.branches > PERIOD {
+                let oldest = self.pushed.wrapping_sub(length.branches.into());
+                let (word, bit) = ((oldest / 64) as usize, oldest % 64);
+                let [first, second] =
+                    [word, word.wrapping_add(1)].map(|word| u128::from(self.outcomes[word & mask]));
+                *leaving = ((second << 64 | first) >> bit) as u32;
+            }
+        }
     }
 
     /// Adds a branch whose outcome carries no information to the path.
@@ -97,6 +137,7 @@ impl History {
     #[inline]
     pub(crate) fn folded<'a>(&'a self, lengths: &'a [Length]) -> impl Iterator<Item = u64> + 'a {
         self.folded
+            .as_flattened()
             .iter()
             .zip(lengths)
             .map(|(&folded, length)| u64::from(folded) | (self.path & length.path) << 32)
@@ -132,9 +173,10 @@ mod tests {
                 long.push(&lengths, 0, taken);
                 short.push(&lengths, 0, taken);
             }
-            prop_assert_eq!(&long.folded, &short.folded);
+            let [long, short] = [&long, &short].map(|it| &it.folded.as_flattened()[..lengths.len()]);
+            prop_assert_eq!(long, short);
             // Each of them distinguishes all its outcomes as long as they are not more than its bits.
-            for (folded, length) in long.folded.iter().zip([1, 5, 31, 32]) {
+            for (folded, length) in long.iter().zip([1, 5, 31, 32]) {
                 let own = last[last.len() - length..].iter();
                 let expected = own.fold(0, |bits, taken| bits << 1 | u32::from(*taken));
                 prop_assert_eq!(*folded, expected);

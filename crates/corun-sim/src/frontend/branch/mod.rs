@@ -221,9 +221,7 @@ impl Tables {
 
     /// A target that the code names.
     fn direct(&mut self, at: u64, target: u64, taken: &[u32]) -> Outcome {
-        let known = self.targets.find(at);
-        self.targets.put(at, target);
-        match known {
+        match self.targets.put(at, target) {
             Some(known) if known.target == target => right(known, taken),
             _ => Outcome::Resteer,
         }
@@ -255,9 +253,7 @@ impl Tables {
         target: u64,
         taken: &[u32],
     ) -> Outcome {
-        let known = self.targets.find(at);
-        self.targets.put(at, target);
-        match known {
+        match self.targets.put(at, target) {
             _ if predicted != Some(target) => Outcome::Mispredict,
             Some(known) => right(known, taken),
             None => Outcome::Resteer,

@@ -35,11 +35,14 @@ impl Targets {
     }
 
     /// The branch at an address went to its target: the youngest of its set in every level from then
-    /// on.
-    pub(crate) fn put(&mut self, at: u64, target: u64) {
-        for level in &mut self.levels {
-            level.put(Entry { at, target });
+    /// on. Returns what was known of it.
+    pub(crate) fn put(&mut self, at: u64, target: u64) -> Option<Known> {
+        let mut known = None;
+        for (level, one) in self.levels.iter_mut().enumerate() {
+            let before = one.put(Entry { at, target });
+            known = known.or(before.map(|target| Known { level, target }));
         }
+        known
     }
 }
 
@@ -94,12 +97,16 @@ impl Level {
         &self.entries[self.place(at)]
     }
 
-    fn put(&mut self, entry: Entry) {
+    /// Returns the target that was known.
+    fn put(&mut self, entry: Entry) -> Option<u64> {
         let place = self.place(entry.at);
         let set = &mut self.entries[place];
-        let way = set.iter().position(|known| known.at == entry.at).unwrap_or(set.len() - 1);
-        set[..=way].rotate_right(1);
+        let known = set.iter().position(|known| known.at == entry.at);
+        let before = known.map(|way| set[way].target);
+        let last = known.unwrap_or(set.len() - 1);
+        set[..=last].rotate_right(1);
         set[0] = entry;
+        before
     }
 }
 
@@ -135,7 +142,9 @@ mod tests {
     #[test]
     fn one_set_gives_up_what_was_taken_longest_ago() {
         let mut targets = Targets::new([4]);
-        (1..=4).for_each(|at| targets.put(at, at * 10));
+        for at in 1..=4 {
+            targets.put(at, at * 10);
+        }
         targets.put(1, 11);
         targets.put(5, 50);
         assert_eq!(targets.find(2), None);
@@ -146,7 +155,9 @@ mod tests {
     #[test]
     fn a_far_level_knows_what_a_near_one_lost_and_hands_it_back() {
         let mut targets = Targets::new([4, 64]);
-        (0..8).for_each(|branch| targets.put(branch * 16, 1));
+        for branch in 0..8 {
+            targets.put(branch * 16, 1);
+        }
         assert_eq!(targets.find(0), Some(Known { level: 1, target: 1 }));
         targets.put(0, 2);
         assert_eq!(targets.find(0), Some(Known { level: 0, target: 2 }));

@@ -10,6 +10,10 @@ use corun_model::LinePrefetch;
 const BELIEVED: u32 = 2;
 /// A line so near to a stream belongs to it: loads are not asked for in their order.
 const NEAR: u64 = 4;
+/// Lines for which the last answer is kept.
+const ANSWERED: usize = 64;
+/// No line was asked for at this time.
+const NEVER: u64 = u64::MAX;
 
 /// The streams that are followed.
 #[derive(Debug)]
@@ -17,8 +21,10 @@ pub(super) struct LineStreams {
     /// Where each has come to.
     last: Vec<Line>,
     streams: Vec<LineStream>,
-    /// Lines that streams have come on.
+    /// Lines that streams have come on, which are as many as there were changes of `last`.
     time: u64,
+    /// For some lines what was answered, and at which time.
+    answered: [(Line, u64, Part); ANSWERED],
     ahead: [u32; 2],
     long: u32,
     long_distance: u32,
@@ -52,6 +58,7 @@ impl LineStreams {
             last: vec![0; entries],
             streams: vec![LineStream::default(); entries],
             time: 0,
+            answered: [(0, NEVER, Part::None); ANSWERED],
             ahead: model.map_or([0, 0], |model| model.distance),
             long: model.map_or(u32::MAX, |model| model.long),
             long_distance: model.map_or(0, |model| model.long_distance),
@@ -61,6 +68,23 @@ impl LineStreams {
     /// Somebody asks for a line. One may begin with it if it `is_new` to the first level.
     #[inline]
     pub(super) fn follow(&mut self, line: Line, is_new: bool) -> Part {
+        let slot = line as usize % ANSWERED;
+        if let (known, time, part) = self.answered[slot]
+            && (known, time) == (line, self.time)
+            && !is_new
+        {
+            return part;
+        }
+        let time = self.time;
+        let part = self.search(line, is_new);
+        // What changed nothing is answered in the same way until something changes.
+        if self.time == time {
+            self.answered[slot] = (line, time, part);
+        }
+        part
+    }
+
+    fn search(&mut self, line: Line, is_new: bool) -> Part {
         let near = |last: &Line| line.wrapping_sub(*last).wrapping_add(NEAR) <= 2 * NEAR;
         match self.last.iter().position(near) {
             Some(place) => self.go_on(place, line),

@@ -1,0 +1,123 @@
+//! Why slots of renaming are not used: what a thread's cycles are lost to.
+
+use crate::core::cycle_stack::{Component, Shared};
+use crate::core::entries::Buffer;
+use crate::core::in_flight::NEVER;
+use crate::core::thread::SiblingEntries;
+use crate::core::{Core, InstructionSource};
+use crate::memory::Origin;
+use crate::uops::Kind;
+
+impl<F: InstructionSource> Core<F> {
+    /// Why there is nothing to rename.
+    pub(super) fn starved(&self, index: usize) -> Component {
+        let thread = &self.threads[index];
+        if thread.paused > self.now {
+            Component::Serializing
+        } else if thread.fetcher.recovers(self.now) {
+            Component::Mispredict
+        } else if let Some(evicted) = thread.fetcher.evicted(self.now) {
+            let is_second = evicted.is_second;
+            Component::Sibling(if is_second { Shared::L2 } else { Shared::L1i })
+        } else if thread.fetcher.was_kept_out() {
+            Component::Sibling(Shared::FrontEnd)
+        } else if thread.fetcher.has_nothing() {
+            let waits = thread.fetcher.waits();
+            self.cause(index, if waits { Component::Waiting } else { Component::FrontEnd })
+        } else {
+            Component::FrontEnd
+        }
+    }
+
+    /// What slots are lost to when siblings have entries of a full buffer of which the thread would have
+    /// `more` beside its `own` by itself.
+    ///
+    /// If its oldest micro-op is a miss, that many more instructions could be under way meanwhile, and misses
+    /// among them be over sooner: with misses that do not wait for each other a window of W(1 + g) instructions spares
+    /// g / (1 + g) of the time that one of W takes, so that this share is the siblings'. Else a chain of short micro-ops
+    /// is no sooner at its end, and the siblings are to blame until the entries would be full. Where the oldest
+    /// micro-op waits for a port or a line that a sibling took, that is what counts.
+    pub(crate) fn lost(
+        &mut self,
+        index: usize,
+        (full, shared): (Component, Shared),
+        own: u32,
+        more: u32,
+    ) -> Component {
+        let cause = self.cause(index, full);
+        if matches!(cause, Component::Sibling(_) | Component::Port(_)) {
+            return cause;
+        }
+        let rob = self.parameters.limits.of(Buffer::Rob);
+        let dispatch = self.parameters.widths.dispatch;
+        let (now, thread) = (self.now, &mut self.threads[index]);
+        let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
+        if thread.sibling_entries.to.is_none_or(|head| is_miss && head != thread.head) {
+            let done = thread.in_flight_uops.at(thread.head).done;
+            if is_miss && done == NEVER {
+                // It waits for a buffer, for a time not known yet.
+                return Component::Sibling(shared);
+            }
+            let in_flight = thread.entries.count(Buffer::Rob).max(1);
+            let room = rob.alone.saturating_sub(in_flight);
+            let cycles = if is_miss {
+                let growth = |more: u32, own: u32| f64::from(more) / f64::from(own.max(1));
+                let growth = growth(more, own).min(growth(room, in_flight));
+                let left = done.saturating_sub(now);
+                (left as f64 * growth / (1.0 + growth)) as u64
+            } else {
+                more.min(room).div_ceil(dispatch).into()
+            };
+            thread.sibling_entries = SiblingEntries { to: Some(thread.head), until: now + cycles };
+        }
+        if now < thread.sibling_entries.until { Component::Sibling(shared) } else { cause }
+    }
+
+    /// What the oldest micro-op waits for; `full` if that explains nothing.
+    pub(super) fn cause(&self, index: usize, full: Component) -> Component {
+        let thread = &self.threads[index];
+        if thread.head == thread.next {
+            return full;
+        }
+        let oldest = thread.in_flight_uops.at(thread.head);
+        if oldest.done <= self.now {
+            return match thread.held_until > self.now {
+                true => Component::Memory(Origin::OtherCore),
+                false => full,
+            };
+        }
+        let is_load = matches!(oldest.kind, Kind::Load(_));
+        let is_evicted = oldest.evicted.cycles > 0
+            && self.now.saturating_add(oldest.evicted.cycles.into()) >= oldest.done;
+        let data = match (is_load, oldest.is_forwarded) {
+            (true, true) => Component::Forwarding,
+            (true, false) if is_evicted => Component::Sibling(match oldest.evicted.is_second {
+                true => Shared::L2,
+                false => Shared::L1d,
+            }),
+            (true, false) => Component::Memory(oldest.origin),
+            (false, _) => Component::Dependency,
+        };
+        let has_operands = oldest.pending == 0 && oldest.ready <= self.now;
+        let group = || {
+            let port = usize::from(oldest.port);
+            let set = &self.ports[self.parameters.set_of(index, port)];
+            match usize::from(set.requester[port]) == index || self.threads.len() == 1 {
+                true => Component::Port(self.parameters.port_map.of_port[port].group),
+                false => Component::Sibling(Shared::Ports),
+            }
+        };
+        if oldest.done == NEVER {
+            match (has_operands, oldest.is_forwarded) {
+                _ if oldest.awaits_buffer() => data,
+                (true, _) if oldest.has_port => group(),
+                (_, true) => Component::Forwarding,
+                _ => Component::Dependency,
+            }
+        } else if oldest.waited >= oldest.latency && oldest.has_port {
+            group()
+        } else {
+            data
+        }
+    }
+}

@@ -53,6 +53,7 @@ struct PartView<'a> {
     drawings: Vec<(&'static str, Drawing)>,
 }
 
+#[expect(unreachable_pub, reason = "the macro makes public items")]
 mod filters {
     use std::fmt::Write as _;
 

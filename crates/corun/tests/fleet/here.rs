@@ -34,7 +34,7 @@ fn a_campaign_runs_here_and_is_collected_once() {
     let tag = format!("fleet:{}", status.campaign);
     assert!(kept.iter().all(|it| it.tags.contains(&tag)), "{kept:?}");
     // Nothing is left to be done.
-    assert!(scratch.submit(LOCAL).output.contains("0 tasks are done, 0 failed"));
+    assert!(scratch.submit(LOCAL).output.contains(": done 0, failed 0"));
     assert_eq!(scratch.results().len(), 3);
 }
 
@@ -143,6 +143,25 @@ fn a_plan_changes_nothing_and_a_mistake_is_found_in_it() {
         outcome.errors.contains("--coers") && outcome.errors.contains("`options`"),
         "{outcome:?}"
     );
+}
+
+#[test]
+fn a_pilot_runs_each_command_and_its_failure_is_named() {
+    let scratch = Scratch::new();
+    scratch.campaign("", &["sh", "-c", "echo run >>runs"]);
+    let plan = |options: &[&str]| {
+        let arguments = [&["fleet", "plan", "--json=-", "campaign.toml"], options].concat();
+        let plan = scratch.done(&arguments);
+        let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+        plan["pilot_s"].as_f64()
+    };
+    assert_eq!((plan(&[]), fs::exists(scratch.path("runs")).unwrap()), (None, false));
+    assert!(plan(&["--pilot"]).is_some_and(|seconds| seconds > 0.0));
+    assert_eq!(fs::read_to_string(scratch.path("runs")).unwrap(), "run\n");
+    scratch.campaign("", &["false"]);
+    let outcome = scratch.run(&["fleet", "plan", "--pilot", "campaign.toml"]);
+    assert_ne!(outcome.exit, Some(0));
+    assert!(outcome.errors.contains("the pilot run of \"false\" failed"), "{outcome:?}");
 }
 
 #[test]

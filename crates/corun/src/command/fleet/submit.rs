@@ -70,7 +70,7 @@ fn run_here(plan: &Plan, directory: &Directory) -> Result<ExitCode, Problem> {
     if let Some(error) = broken {
         return Err(error.into());
     }
-    let said = format!("Campaign {}: {done} tasks are done, {failed} failed.\n", plan.campaign);
+    let said = format!("Campaign {}: done {done}, failed {failed}.\n", plan.campaign);
     terminal::show(&format!("{said}{}", next_lines(directory, "collect")))?;
     Ok(code(match (is_stopped.load(Ordering::SeqCst), failed) {
         (true, _) => Exit::Interrupted,

@@ -402,7 +402,7 @@ mod tests {
         let text = csv(&found, &[]);
         assert!(text.contains("t k z z,1,5,FP0|FP1:2,,bent"), "{text}");
         assert!(text.contains("t k z m512,1,5,L+FP0|FP1:4,,derived"), "{text}");
-        let mut all = base.clone();
+        let mut all = base;
         all.overlay(TimingTable::parse("measured", &text).unwrap());
         assert_eq!(all.implausible(), []);
     }

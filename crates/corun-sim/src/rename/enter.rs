@@ -29,7 +29,7 @@ struct Entering<'a> {
 }
 
 impl Entering<'_> {
-    /// The producer of what its micro-op of this number gives.
+    /// The producer of the result of its micro-op with this number.
     #[inline]
     fn producer(&self, own: u8) -> u64 {
         match self.renamed_load {

@@ -65,7 +65,7 @@ fn host() -> String {
     Some(name.trim()).filter(|it| !it.is_empty()).unwrap_or("unknown").to_owned()
 }
 
-/// What became of a task.
+/// How a task ended.
 #[derive(Debug)]
 pub enum Ran {
     /// It has an answer of an earlier attempt, and was not run again.

@@ -111,7 +111,7 @@ pub struct Attempt {
     pub cpus_differ: Option<String>,
 }
 
-/// What became of an attempt: a file in `results/`.
+/// How an attempt ended: a file in `results/`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TaskResult {
     /// Always [`TaskResult::FORMAT`].

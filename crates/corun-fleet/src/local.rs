@@ -9,7 +9,7 @@ use crate::layout::{Directory, TaskResult};
 use crate::plan::Plan;
 use crate::{results, submission};
 
-/// Runs the tasks that are left, and says of each what became of it. A signal ends it after the task that runs.
+/// Runs the tasks that are left, and reports how each ended. A signal ends it after the task that runs.
 ///
 /// # Errors
 /// If a result cannot be written.

@@ -1,4 +1,4 @@
-//! What became of each task: from its result files, the attempts that began, and Slurm's queue.
+//! The state of each task, from its result files, the attempts that began, and Slurm's queue.
 //!
 //! An answer counts before the queue, since a finished job leaves the queue after some minutes, and a job that lost
 //! its node may have written its answer before.

@@ -21,16 +21,28 @@ pub(crate) fn caveat(
     let kind = variable("SLURM_CPU_BIND_TYPE").unwrap_or_default();
     let kind = kind.trim_end_matches(':');
     let own = element(&list, number("SLURM_LOCALID").unwrap_or(rank));
+    let option = match list.is_empty() {
+        true => excerpt(kind),
+        false => format!("{}:{}", excerpt(kind), excerpt(&list)),
+    };
     let Some(bound) = own.and_then(|it| cpus(kind, it)) else {
-        return (tasks > 1).then(|| {
-            let sentence = format!(
-                "Slurm bound none of the {tasks} tasks of this step (--cpu-bind): they may run on the same CPUs, of which \
-                 this one (rank {rank}) may use {allowed}."
-            );
-            Caveat::new("slurm-binding-none", sentence)
+        return (tasks > 1).then(|| match kind {
+            "" | "none" => {
+                let sentence = format!(
+                    "Slurm bound none of the {tasks} tasks of this step (--cpu-bind): they may run on the same CPUs, of \
+                     which this one (rank {rank}) may use {allowed}."
+                );
+                Caveat::new("slurm-binding-none", sentence)
+            }
+            _ => {
+                let sentence = format!(
+                    "Slurm bound this task (rank {rank} of {tasks}) by --cpu-bind={option}, which names no CPUs to compare: \
+                     it may use CPUs {allowed}."
+                );
+                Caveat::new("slurm-binding-unknown", sentence)
+            }
         });
     };
-    let option = format!("{kind}:{}", excerpt(&list));
     if bound != *allowed {
         let sentence = format!(
             "Slurm bound this task (rank {rank}) to CPUs {bound} (--cpu-bind={option}), but it may use CPUs {allowed}: the \
@@ -133,9 +145,18 @@ mod tests {
         assert_eq!(kind("map_cpu:", "0,2", "2").as_deref(), Some("slurm-binding"));
         assert_eq!(kind("map_cpu:", "0x0,0x2", "2").as_deref(), Some("slurm-binding"));
         assert_eq!(kind("mask_cpu:", "0xF,0xF", "0-3"), None);
-        for (bind, list) in [("none", ""), ("", ""), ("mask_cpu:", "0xZ,0xZ"), ("rank", "*")] {
-            assert_eq!(kind(bind, list, "0-3").as_deref(), Some("slurm-binding-none"), "{bind}");
+        for bind in ["none", ""] {
+            assert_eq!(kind(bind, "", "0-3").as_deref(), Some("slurm-binding-none"), "{bind}");
         }
+        for (bind, list) in [("mask_cpu:", "0xZ,0xZ"), ("rank", ""), ("mask_ldom:", "0x1,0x2")] {
+            let found = kind(bind, list, "0-3");
+            assert_eq!(found.as_deref(), Some("slurm-binding-unknown"), "{bind}");
+        }
+        let (_, sentence) = found("rank", "", "2").unwrap();
+        assert!(
+            sentence.contains("by --cpu-bind=rank, ") && sentence.contains("CPUs 2."),
+            "{sentence}"
+        );
         let (_, sentence) = found("mask_cpu:", "0x1,0x2", "0-3").unwrap();
         assert!(sentence.contains("to CPUs 1 (--cpu-bind=mask_cpu:0x1,0x2)"), "{sentence}");
         assert!(sentence.contains("may use CPUs 0-3"), "{sentence}");

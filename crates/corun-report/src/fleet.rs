@@ -1,4 +1,4 @@
-//! A campaign on many nodes: its plan, and what became of each node's tasks.
+//! A campaign on many nodes: its plan, and the state of each node's tasks.
 
 use corun_record::{
     FleetCounts, FleetJob, FleetNode, FleetPlan, FleetStatus, on_lines, on_one_line,
@@ -44,7 +44,7 @@ fn line(job: &FleetJob) -> String {
     on_one_line(&shell_words::join(&job.command))
 }
 
-/// How far a campaign is, what became of each node's tasks, and what to do.
+/// How far a campaign is, the state of each node's tasks, and what to do.
 pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
     let mut text = wrap(&answer(status), "", columns) + "\n";
     let header = ["node", "done", "failed", "running", "waiting", "missing", "why"];

@@ -26,7 +26,7 @@ struct Texts {
 }
 
 impl Page {
-    /// Puts these metrics in the place of the former ones.
+    /// Puts these metrics in place of the former ones.
     pub fn publish(&self, exposition: Exposition) {
         let open_metrics = exposition.open_metrics();
         let text = super::exposition::text(&open_metrics);

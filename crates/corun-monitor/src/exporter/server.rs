@@ -146,7 +146,7 @@ fn signal(stop: &Interrupt) -> io::Result<UnixStream> {
     UnixStream::from_std(stop)
 }
 
-/// Takes connections for ever.
+/// Takes connections until the process ends.
 async fn accept(
     listener: TcpListener,
     page: Arc<Page>,

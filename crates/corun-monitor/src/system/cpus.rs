@@ -5,7 +5,7 @@
 
 use corun_record::CpuActivity;
 
-/// Idle time that steps back by more ticks than this was not corrected but counted anew.
+/// Idle time that steps back by more ticks than this was not corrected but counted from 0 again.
 const STEP_BACK: u64 = 5;
 
 /// What the kernel has counted for a logical CPU since it started, in ticks.
@@ -117,7 +117,7 @@ impl CpuUse {
         let steal = grown(|it| it.steal);
         let waiting = grown(|it| it.waiting);
         let idle = grown(|it| it.idle) + waiting;
-        // Two ticks are what rounding can hide. Kernels before 6.8 count idle time anew after a CPU was offline.
+        // Two ticks are what rounding can hide. Kernels before 6.8 count idle time from 0 after a CPU was offline.
         let is_short = user + system + idle + steal + 2.0 < ticks / 2.0;
         if is_short || after.idle.saturating_add(STEP_BACK) < before.idle {
             return None;

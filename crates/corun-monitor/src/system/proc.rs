@@ -1,7 +1,7 @@
 //! The files of tasks below `/proc`.
 //!
 //! There may be tens of thousands, and each is read again and again: a file of the live system is kept open where
-//! there is room, since reading it anew costs half of opening, reading and closing it.
+//! there is room, since reading it again costs half of opening, reading and closing it.
 
 use std::fmt::Write as _;
 use std::io;

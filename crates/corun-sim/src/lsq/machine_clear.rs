@@ -1,4 +1,4 @@
-//! Beginning anew where another core wrote what was loaded too early (memory ordering).
+//! Beginning again where another core wrote what was loaded too early (memory ordering).
 //!
 //! x86 loads seem to happen in program order. A core loads ahead all the same, remembers the lines, and when
 //! one is taken from it before the load is retired, executes everything again from that load on.

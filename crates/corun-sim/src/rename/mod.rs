@@ -67,8 +67,7 @@ impl<F: InstructionSource> Core<F> {
                 thread.stack.note(used, lost_to);
             }
         }
-        // What stood there meanwhile holds nothing that is to be dropped.
-        std::mem::forget(std::mem::replace(&mut self.code, code));
+        self.code = code;
     }
 
     /// Returns the slots used, and what the others are lost to.

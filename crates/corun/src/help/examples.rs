@@ -362,7 +362,10 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    ("fleet status", &[example("What became of each node", "corun fleet status yield.fleet")]),
+    (
+        "fleet status",
+        &[example("The state of each node's tasks", "corun fleet status yield.fleet")],
+    ),
     (
         "fleet collect",
         &[

@@ -131,7 +131,7 @@ impl Arguments {
                     "expected results of `corun measure` or `corun threads` in {}, found none",
                     shown(&self.directory)
                 ),
-                "`corun fleet status` with the directory says what became of a campaign's tasks.",
+                "`corun fleet status` with the directory shows the state of a campaign's tasks.",
             )),
         }
     }
@@ -203,7 +203,7 @@ fn open_tasks(state: &FleetStatus) -> Option<Caveat> {
         Caveat::new(
             "open-tasks",
             format!(
-                "{done} of {all} tasks are done; `corun fleet status` with the directory says what became of the others."
+                "{done} of {all} tasks are done; `corun fleet status` with the directory shows the state of the others."
             ),
         )
     })

@@ -1,4 +1,4 @@
-//! `corun fleet status`: what became of each node's tasks, from result files and Slurm's queue.
+//! `corun fleet status`: the state of each node's tasks, from result files and Slurm's queue.
 
 use std::process::ExitCode;
 

@@ -26,8 +26,8 @@ impl Inputs {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("text"), corun_testing::text(TEXT))?;
         std::fs::write(folder.path().join("program.c"), program_in_c())?;
-        let told = Command::new("gcc").arg("-print-prog-name=cc1").output();
-        let cc1 = told.map(|told| String::from_utf8_lossy(&told.stdout).trim().into());
+        let output = Command::new("gcc").arg("-print-prog-name=cc1").output();
+        let cc1 = output.map(|it| String::from_utf8_lossy(&it.stdout).trim().into());
         Ok(Self { folder, cc1: cc1.unwrap_or_else(|_| "cc1".into()) })
     }
 

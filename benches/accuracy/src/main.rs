@@ -122,8 +122,8 @@ fn main() -> ExitCode {
 fn built() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let script = root.join("scripts/corun");
-    let told = Command::new(&script).arg("--version").stdout(Stdio::null()).status();
-    match told {
+    let status = Command::new(&script).arg("--version").stdout(Stdio::null()).status();
+    match status {
         Ok(status) if status.success() => {}
         Ok(status) => return Err(format!("{} failed: {status}", script.display())),
         Err(error) => return Err(format!("{}: {error}", script.display())),
@@ -148,7 +148,7 @@ fn keep_for(folder: &Path, settings: &str) -> Result<(), String> {
     }
 }
 
-/// As it is told: what happened, and what to do.
+/// What happened, and what to do.
 fn failed(error: ExportError) -> String {
     format!("{error}\n{}", error.next_step())
 }
@@ -261,10 +261,10 @@ mod tests {
 
     #[test]
     fn a_page_has_the_command_that_makes_it() {
-        let told = |words: &str| Arguments::parse_from(words.split(' ')).command();
-        assert_eq!(told("accuracy"), "cargo run --release -p corun-accuracy --");
+        let command = |words: &str| Arguments::parse_from(words.split(' ')).command();
+        assert_eq!(command("accuracy"), "cargo run --release -p corun-accuracy --");
         assert_eq!(
-            told("accuracy --program xz --seconds 4 --keep folder --output page.md"),
+            command("accuracy --program xz --seconds 4 --keep folder --output page.md"),
             "cargo run --release -p corun-accuracy -- --program 'xz' --seconds 4 --output page.md"
         );
         assert!(

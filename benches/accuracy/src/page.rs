@@ -175,8 +175,8 @@ fn point(outcome: &Outcome, count: f64) -> String {
     )
 }
 
-fn or_dash<T>(value: Option<T>, told: impl Fn(T) -> String) -> String {
-    value.map_or("-".to_owned(), told)
+fn or_dash<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
+    value.map_or("-".to_owned(), shown)
 }
 
 fn percent(share: f64) -> String {

@@ -122,9 +122,9 @@ pub(crate) fn said(corun: &Path, program: &Program, options: &[String]) -> Resul
     command.args(["predict", "--quiet", "--json=-"]).args(options);
     command.args(program.from_call.map(|call| format!("--from-call={call}")));
     command.arg("--").args(&program.command).envs(SAME_HASHES);
-    let told = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;
-    match told.status.success() {
-        true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
-        false => Err(String::from_utf8_lossy(&told.stderr).trim().to_owned()),
+    let output = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
     }
 }

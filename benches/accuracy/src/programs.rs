@@ -26,7 +26,7 @@ pub(crate) enum Side {
     Tuned,
     /// Looked at only to say how good the models are.
     HeldOut,
-    /// A point of a curve: a loop whose memory is as large as is told.
+    /// A point of a curve: a loop whose memory has a given size.
     Memory,
 }
 

@@ -11,7 +11,7 @@ use crate::{corun, one_cpu, program};
 
 const LIMIT: Limit = Limit::Within(0.05);
 
-/// What LMbench is told is long enough an interval, in microseconds.
+/// The interval that LMbench takes for long enough, in microseconds.
 const ENOUGH: &str = "10000";
 
 /// How long each of corun's runs takes, in seconds.

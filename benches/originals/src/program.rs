@@ -21,16 +21,16 @@ pub(crate) fn number(command: &mut Command, pattern: &str) -> Result<f64, String
 /// # Errors
 /// If it cannot be started or fails.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
-    let (text, told) = said(command)?;
-    match told.status.success() {
-        true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
-        false => Err(format!("{command:?} failed ({}):\n{text}", told.status)),
+    let (text, output) = said(command)?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{command:?} failed ({}):\n{text}", output.status)),
     }
 }
 
 /// What the program says, on standard output and beside it.
 fn said(command: &mut Command) -> Result<(String, Output), String> {
-    let told = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let text = [&told.stdout[..], &told.stderr].concat();
-    Ok((String::from_utf8_lossy(&text).into_owned(), told))
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let text = [&output.stdout[..], &output.stderr].concat();
+    Ok((String::from_utf8_lossy(&text).into_owned(), output))
 }

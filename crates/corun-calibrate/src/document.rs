@@ -141,7 +141,7 @@ mod tests {
     use crate::{Figure, measured_model, overlay};
 
     #[test]
-    fn what_differs_from_the_base_is_told_with_the_figures_of_both() {
+    fn what_differs_from_the_base_is_shown_with_the_figures_of_both() {
         let base = corun_model::find("zen3").unwrap();
         let timings = TimingTable::of(&base).unwrap();
         let form = |name: &str, latency: f64| FormFigure {

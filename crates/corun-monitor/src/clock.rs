@@ -1,7 +1,7 @@
-//! The kernel's clocks. Intervals are measured by the monotonic one, which nobody sets and which stands still
+//! The kernel's clocks, and the number of the calling thread. Intervals are measured by the monotonic one, which nobody sets and which stands still
 //! while the machine is suspended; costs by the CPU time of the calling thread.
 
-use rustix::thread::clock_nanosleep_absolute;
+use rustix::thread::{clock_nanosleep_absolute, gettid};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 const NS: u64 = 1_000_000_000;
@@ -14,6 +14,11 @@ pub(crate) fn now_ns() -> u64 {
 /// The CPU time that the kernel has given the calling thread, in nanoseconds.
 pub(crate) fn cpu_time_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// The number of the calling thread.
+pub(crate) fn own_thread() -> u32 {
+    gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
 /// Sleeps until the monotonic clock says this, whatever signals come.

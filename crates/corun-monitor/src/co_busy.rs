@@ -20,7 +20,7 @@ use self::estimate::{Estimate, WIDEST};
 use self::overlap::{Siblings, TaskTimes};
 use self::switches::Switches;
 use self::watch::Watch;
-use crate::clock::{cpu_time_ns, now_ns, sleep_until};
+use crate::clock::{cpu_time_ns, now_ns, own_thread, sleep_until};
 use crate::system::{CpuUse, ProcFiles};
 
 /// Records of switches are taken over this often, at least and at most; more often where they fill their buffers.
@@ -339,6 +339,7 @@ fn from_switches(
         // Those of each CPU are in order.
         switches.sort_by_key(|switch| switch.at_ns);
         let now = &switches[..switches.partition_point(|switch| switch.at_ns <= to_ns)];
+        running.reader = own_thread();
         running.begin(now, |sibling| uses.get(sibling).is_none_or(|it| it.busy.value < 0.5));
         let times = running.sweep(now, &core.cpus, [from_ns, to_ns], &mut tasks);
         if uses.len() != core.cpus.len() {

@@ -1,8 +1,8 @@
 //! What processes and threads did between two readings of `/proc`.
 //!
 //! Every process is read each time, as it may be new. The threads of a process are read only if it used a CPU, and
-//! then those first that were active before: mostly they account for all that it used, and thousands of sleeping
-//! ones cost nothing.
+//! then those first that were active lately: mostly they account for all that it used. All its threads are searched
+//! for the rest, where that is worth reading so many.
 
 mod stat;
 
@@ -19,6 +19,11 @@ pub(crate) use stat::{Stat, number};
 const UNEXPLAINED: f64 = 0.1;
 /// Nor is less than this, in ticks: process and threads are rounded apart.
 const ROUNDING: u64 = 2;
+/// For each tick that active threads do not account for, so many threads may be searched: that takes 0.5 to 0.7 ticks.
+const SEARCHED_FOR_A_TICK: u64 = 1000;
+/// A thread counts as active for so many readings after it used a CPU. Otherwise each tick of a thread that seldom uses
+/// one would need a search of all threads.
+const RECENT: u32 = 100;
 
 /// All tasks that can be seen.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub(crate) struct Process {
     /// Its control group, if it used a CPU and the group can be read.
     pub(crate) cgroup: Option<String>,
     thread_count: u64,
+    /// The ticks that its active threads did not account for since all were searched.
+    unexplained: u64,
     /// When it was last seen to have used no CPU: nor did its threads.
     quiet_ns: u64,
 }
@@ -69,6 +76,8 @@ pub(crate) struct Known {
     is_new: bool,
     reading: u32,
     read_ns: u64,
+    /// The last reading in which it used a CPU or ran.
+    active_in: Option<u32>,
     file: Option<OwnedFd>,
 }
 
@@ -213,6 +222,7 @@ impl Process {
             threads: Vec::new(),
             cgroup: None,
             thread_count: 1,
+            unexplained: 0,
             quiet_ns: 0,
         }
     }
@@ -270,18 +280,20 @@ impl Process {
         };
         let mut explained = 0;
         for thread in &mut self.threads {
-            let was_active = thread.total() > 0 || thread.is_running;
             thread.used = [0; 2];
-            if was_active && read(thread, room) {
+            if thread.was_active(reading.number) && read(thread, room) {
                 explained += thread.total();
             }
         }
         let used = self.whole.total();
         let unexplained = used.saturating_sub(explained);
         let is_enough = unexplained < ROUNDING || (unexplained as f64) < UNEXPLAINED * used as f64;
-        if !self.threads.is_empty() && is_enough {
+        self.unexplained += if is_enough { 0 } else { unexplained };
+        let is_worth_it = self.unexplained * SEARCHED_FOR_A_TICK >= self.thread_count;
+        if !self.threads.is_empty() && (is_enough || !is_worth_it) {
             return 0;
         }
+        self.unexplained = 0;
         ids.clear();
         if files.threads(process, ids).is_err() {
             return 1;
@@ -340,10 +352,16 @@ impl Known {
         self.migrated = by_now;
     }
 
+    /// Whether it used a CPU not long before this reading.
+    fn was_active(&self, reading: u32) -> bool {
+        self.active_in.is_some_and(|last| reading - last <= RECENT)
+    }
+
     /// Takes its present state as where it starts from.
     fn forget_use(&mut self) {
         self.used = [0; 2];
         self.is_new = false;
+        self.active_in = self.active_in.filter(|_| self.is_running);
     }
 
     /// Reads it; how many threads its process has, and whether its number was given to another task.
@@ -380,6 +398,9 @@ impl Known {
         self.started = stat.started;
         self.parent = stat.parent;
         self.is_running = stat.is_running();
+        if self.is_running || self.total() > 0 {
+            self.active_in = Some(reading.number);
+        }
         self.cpu_before = if self.is_new { stat.cpu } else { self.cpu };
         self.cpu = stat.cpu;
         if self.name.as_bytes() != stat.name {
@@ -430,6 +451,8 @@ mod tests {
         gone: Vec<u32>,
         ticks: u64,
         reads: usize,
+        lists: usize,
+        threads: u64,
         text: String,
     }
 
@@ -441,21 +464,23 @@ mod tests {
 
         /// Every process has itself and one more thread.
         fn threads(&mut self, process: u32, into: &mut Vec<u32>) -> io::Result<()> {
+            self.lists += 1;
             into.extend([process, process + 1]);
             Ok(())
         }
 
         fn read(&mut self, task: Task, file: &str, _: &mut Option<OwnedFd>) -> io::Result<&[u8]> {
-            let (id, threads, ticks) = match task {
-                Task::Process(id) => (id, 2, self.ticks),
-                Task::Thread(process, id) => (id, 2, if id == process { 0 } else { self.ticks }),
+            let (id, ticks) = match task {
+                Task::Process(id) => (id, self.ticks),
+                Task::Thread(process, id) => (id, if id == process { 0 } else { self.ticks }),
             };
+            let threads = self.threads;
             if file != "stat" || self.gone.contains(&id) {
                 return Err(rustix::io::Errno::SRCH.into());
             }
             self.reads += 1;
             self.text = format!(
-                "{id} (a) R 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 7 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0"
+                "{id} (a) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 7 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0"
             );
             Ok(self.text.as_bytes())
         }
@@ -463,7 +488,8 @@ mod tests {
 
     fn vanishing(processes: &[u32]) -> Vanishing {
         let processes = processes.to_vec();
-        Vanishing { processes, gone: Vec::new(), ticks: 0, reads: 0, text: String::new() }
+        let text = String::new();
+        Vanishing { processes, gone: Vec::new(), ticks: 0, reads: 0, lists: 0, threads: 2, text }
     }
 
     #[test]
@@ -504,5 +530,35 @@ mod tests {
         files.reads = 0;
         table.read(&mut files, 9_000_000_000).unwrap();
         assert_eq!(files.reads, 1, "a process that used nothing");
+    }
+    #[test]
+    fn a_thread_that_was_active_lately_is_read_before_all_are_listed() {
+        let mut files = vanishing(&[10]);
+        let mut table = TaskTable::open(&mut files, 0, 0).unwrap();
+        files.lists = 0;
+        for (second, ticks) in [(1, 50), (2, 0), (3, 0), (4, 5), (5, 0), (6, 7)] {
+            files.ticks += ticks;
+            table.read(&mut files, second * 1_000_000_000).unwrap();
+            let used: Vec<u64> = table.active().map(|it| it.each_thread()[1].total()).collect();
+            assert_eq!(used, [ticks].into_iter().filter(|it| *it > 0).collect::<Vec<_>>());
+        }
+        assert!(files.lists <= 1, "{}", files.lists);
+    }
+
+    #[test]
+    fn thousands_of_threads_are_searched_when_enough_is_not_accounted_for() {
+        let mut files = vanishing(&[10]);
+        files.threads = 5000;
+        let mut table = TaskTable::open(&mut files, 0, 0).unwrap();
+        files.lists = 0;
+        files.ticks += 4;
+        table.read(&mut files, 1_000_000_000).unwrap();
+        assert_eq!((files.lists, table.busiest(1)), (0, vec![]));
+        files.ticks += 4;
+        table.read(&mut files, 2_000_000_000).unwrap();
+        assert_eq!((files.lists, table.busiest(1)), (1, vec![(10, 11)]));
+        // It may have used them at any time since it was read.
+        let thread = &table.active().next().unwrap().each_thread()[1];
+        assert_eq!(thread.shares(100.0), [0.04, 0.0]);
     }
 }

@@ -184,3 +184,18 @@ fn every_format_has_a_page() {
     }
     assert!(formats >= 25, "{formats}");
 }
+
+#[test]
+fn the_matrix_of_pairs_names_a_workload_and_not_the_command_that_runs_it() {
+    let mut workload = document("prediction.json");
+    let internal = "kernel-worker";
+    workload["command"] = json!(["/corun", internal, "primes"]);
+    workload["workload"] = json!({ "name": "primes", "parameters": {}, "workers": 1 });
+    let mut pair = document("prediction.json");
+    pair["beside"][0]["beside"] = json!([["sort", "file"]]);
+    let text = page(&[given(&workload), given(&pair)]).expect("a page");
+    let matrix = text.find("Who can share a core").map(|at| &text[at..]).expect("a matrix");
+    let matrix = &matrix[..matrix.find("</figure>").expect("its end")];
+    assert!(matrix.contains("primes") && matrix.contains("sort file"), "{matrix}");
+    assert!(!matrix.contains(internal), "{matrix}");
+}

@@ -7,7 +7,7 @@ use corun_model::ModelError;
 use corun_record::{Actionable, Exit};
 use corun_sim::SimulationError;
 use corun_trace::format::FormatError;
-use corun_trace::{Ending, TraceError};
+use corun_trace::{Ending, TraceError, Traced};
 
 /// The error that ends a prediction.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +43,11 @@ pub enum PredictError {
     /// The program died.
     #[error("expected a program that ends by itself, found one that was {}", killed(.0))]
     Killed(i32),
+    /// The program does nothing but prepare for another one.
+    #[error(
+        "expected a program that does its work itself, found one that becomes another program (exec), which ran untraced"
+    )]
+    BecomesAnother,
     /// This machine's memory, as it was found, makes no model.
     #[error("expected memory that a model can have, found: {0}")]
     Memory(ModelError),
@@ -64,9 +69,10 @@ pub enum PredictError {
 }
 
 impl PredictError {
-    /// Fails unless the program ended by itself.
-    pub(crate) fn check_ending(ending: Ending) -> Result<(), Self> {
-        match ending {
+    /// Fails unless the program did its own work and ended by itself.
+    pub(crate) fn check_ending(traced: &Traced) -> Result<(), Self> {
+        match traced.ending {
+            Ending::Exited(_) if traced.becomes_another => Err(Self::BecomesAnother),
             Ending::Exited(_) => Ok(()),
             Ending::Killed(signal) => Err(Self::Killed(signal)),
             Ending::Interrupted => Err(Self::Interrupted { during: "traced" }),
@@ -122,6 +128,11 @@ impl Actionable for PredictError {
             Self::Killed(_) => {
                 "Make the program end by itself first; if it does so without corun, try another \
                  --tracer."
+                    .to_owned()
+            }
+            Self::BecomesAnother => {
+                "Give the program that it becomes, with its arguments: of `env`, `taskset` and the like the command after \
+                 their options."
                     .to_owned()
             }
             Self::Changed(error) => error.next_step(),

@@ -36,7 +36,7 @@ pub struct Beside {
     pub placements: Vec<Placement>,
     /// Whether copies that take turns on one hardware thread are predicted, too.
     pub stacked: bool,
-    /// The program as it is told how many threads to use; copies of it run, if none.
+    /// The program with the number of its threads in its command; copies of it run, if none.
     pub workers: Option<Workers>,
     /// The program on the other hardware thread; copies of the predicted one, if none.
     pub other: Option<Target>,

@@ -113,7 +113,12 @@ mod tests {
             let Samples { count, length, warm_up, seed, .. } = samples;
             Plan::Samples { count, length, warm_up, total, seed }
         });
-        let traced = Traced { ending: Ending::Exited(0), instructions: total, remarks: Vec::new() };
+        let traced = Traced {
+            ending: Ending::Exited(0),
+            instructions: total,
+            becomes_another: false,
+            remarks: Vec::new(),
+        };
         PreRunResult { before: 0, warm_up: 0, total, samples, traced }
     }
 

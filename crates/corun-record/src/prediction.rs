@@ -219,6 +219,10 @@ pub struct MeasuredRun {
     pub user_s: f64,
     /// The same thread's time in the kernel, in seconds.
     pub kernel_s: f64,
+    /// The share of the program's processor time, from 0 to 1, of the processes that it started and waited for, which are
+    /// not simulated. Absent in older documents.
+    #[serde(default)]
+    pub children_share: f64,
     /// The clock of the CPU meanwhile, in GHz: the median of the probes.
     pub ghz: f64,
     /// How often the clock was probed.
@@ -234,8 +238,20 @@ impl MeasuredRuns {
     /// The kernel's share of a thread's time beyond which nothing is predicted of it.
     pub const MAX_KERNEL_SHARE: f64 = 0.30;
 
-    /// The kernel's share from which on a reader is told that the prediction is of the rest.
+    /// The kernel's share from which on a caveat says that the prediction is of the rest.
     pub const NOTABLE_KERNEL_SHARE: f64 = 0.10;
+
+    /// The share of the processor time that other processes of a program may have, if the program is to be predicted.
+    pub const MAX_CHILDREN_SHARE: f64 = 0.50;
+
+    /// The share from which on a caveat names them.
+    pub const NOTABLE_CHILDREN_SHARE: f64 = 0.05;
+
+    /// The share of the program's processor time that processes had which it started: the mean over the runs.
+    pub fn children_share(&self) -> f64 {
+        let sum: f64 = self.runs.iter().map(|run| run.children_share).sum();
+        sum / self.runs.len().max(1) as f64
+    }
 }
 
 impl MeasuredRun {

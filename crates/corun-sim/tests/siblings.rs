@@ -400,7 +400,7 @@ fn stacks_a_multiple_of_64_kib_apart_evict_each_other_and_an_offset_cures_it() {
     let ratio = cycles(&apart, &aliased) / cycles(&model, &offset);
     assert!(
         (0.98..=1.02).contains(&ratio),
-        "{ratio} where lines are told apart by their whole addresses"
+        "{ratio} where lines are distinguished by their whole addresses"
     );
     // The sibling is blamed for it.
     let full = simulated(&model, &[&first, &aliased], "full@2", 1);

@@ -12,7 +12,7 @@ use crate::prediction::SimulatedCycles;
 use crate::quantity::Quantity;
 use crate::study::{Figure, Rerun, Study, Value};
 
-/// What became of an experiment.
+/// How an experiment ended.
 #[derive(Debug, Clone)]
 pub(crate) enum StepOutcome {
     /// It was run.

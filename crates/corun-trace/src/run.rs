@@ -108,7 +108,7 @@ pub fn run_trace<W: Write + Send + 'static>(
         wanted: &request.threads,
         threads: Vec::new(),
         recorded: 0,
-        told: Counter::new(progress),
+        progress: Counter::new(progress),
     };
     let watch = (request.runs_again && request.compares_output).then(Watch::begin).flatten();
     let traced = request

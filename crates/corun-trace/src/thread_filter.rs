@@ -12,8 +12,8 @@ pub(crate) struct Filter<'a> {
     /// Each thread's identity in the inner sink, if it is wanted.
     pub(crate) threads: Vec<Option<ThreadId>>,
     pub(crate) recorded: u64,
-    /// Of these, as they are told.
-    pub(crate) told: Counter<'a>,
+    /// Reports their number meanwhile.
+    pub(crate) progress: Counter<'a>,
 }
 
 impl Sink for Filter<'_> {
@@ -39,7 +39,7 @@ impl Sink for Filter<'_> {
     ) -> Result<(), SinkError> {
         let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
         self.recorded += u64::from(executed);
-        self.told.add(u64::from(executed));
+        self.progress.add(u64::from(executed));
         self.inner.execute(inner, block, executed, values)
     }
 

@@ -87,7 +87,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// The program of a command line, found as a shell would.
+    /// The program of a command line, found as a shell would. Of a script that begins with `#!/usr/bin/env NAME` it is NAME,
+    /// since `env` becomes that program and does no work of its own.
     ///
     /// # Errors
     /// If there is no such program.
@@ -96,7 +97,16 @@ impl Target {
             program: program.into(),
             source: io::Error::new(io::ErrorKind::NotFound, error),
         })?;
-        Ok(Self { program: found, arguments: arguments.to_owned() })
+        // One that is missing is reported by env.
+        let interpreter = image::started_by_env(&found).and_then(|name| which::which(name).ok());
+        Ok(match interpreter {
+            Some(interpreter) => {
+                let script = std::iter::once(found.into_os_string());
+                let arguments = script.chain(arguments.iter().cloned()).collect();
+                Self { program: interpreter, arguments }
+            }
+            None => Self { program: found, arguments: arguments.to_owned() },
+        })
     }
 
     /// Program and arguments as text.
@@ -113,6 +123,8 @@ pub struct Traced {
     pub ending: Ending,
     /// Instructions of all threads, recorded or not.
     pub instructions: u64,
+    /// Whether the trace ends where the process became another program, which ran untraced.
+    pub becomes_another: bool,
     /// What a reader should know of how it was seen, a sentence each.
     pub remarks: Vec<String>,
 }

@@ -252,7 +252,7 @@ pub(crate) struct KeepingBlocks<O> {
 }
 
 impl<O> KeepingBlocks<O> {
-    /// Keeps what this observer is told of.
+    /// Keeps what this observer receives.
     pub(crate) fn new(observer: O, keeper: Keeper) -> Self {
         Self { observer, keeper }
     }

@@ -195,7 +195,7 @@ impl Progress for Heard {
 }
 
 #[test]
-fn every_form_and_every_part_is_told() {
+fn every_form_and_every_part_is_shown() {
     let mut made = Made::new();
     let (base, timings) = (made.base.clone(), TimingTable::of(&made.base).unwrap());
     let heard = Heard::default();

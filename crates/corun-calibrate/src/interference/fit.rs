@@ -11,11 +11,19 @@ use crate::curve::median;
 
 /// Rounds of the fit: the parameters depend on each other.
 const ROUNDS: usize = 3;
-/// Steps that find the background fill bandwidth, between these bounds in GB/s: each tries two places at once.
+/// Steps that find the background fill bandwidth, in the last round and in the one before it, between these bounds in GB/s:
+/// each tries two places at once. Before the last round only the time of main memory depends on it, and by little.
 const STEPS: usize = 5;
+const FIRST_STEPS: usize = 3;
 const OTHERS: [f64; 2] = [0.01, 40.0];
+/// How far a simulated time may be from another one without a reason; a ring that is slower by less shows no fills.
+const NOISE: f64 = 0.01;
 /// Factors around the bandwidth so found, at which a line is fitted.
 const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
+/// How much farther away memory is tried, in nanoseconds, and the cycles that a load then takes longer at least, for each of
+/// them: nearly all of its ring would be in the last level.
+const FARTHER_NS: f64 = 50.0;
+const SLOPE_AT_LEAST: f64 = 0.1;
 /// The least memory bandwidth, in GB/s.
 const SLOWEST: f64 = 0.1;
 
@@ -70,15 +78,15 @@ pub fn fit_memory(
         add(&mut model.hierarchy.walk.cycles, more);
         let more = last_level - rings.last_level.cycles(&with_background_fills(&model, 0.0));
         add(&mut model.hierarchy.l2.miss, more);
-        let more = mean(|it| it.main) - rings.main.cycles(&model);
-        let nanoseconds = model.hierarchy.main.nanoseconds + more / model.gigahertz;
-        model.hierarchy.main.nanoseconds = nanoseconds.max(1.0);
-        let contended = mean(|it| it.contended);
-        let taken = |others: f64| {
-            rings.contended.cycles(&with_background_fills(&model, others)) / contended
-        };
-        let others = background_bandwidth(taken, round == ROUNDS);
-        model = with_background_fills(&model, others);
+        if round > 1 {
+            let contended = mean(|it| it.contended);
+            let taken = |others: f64| {
+                rings.contended.cycles(&with_background_fills(&model, others)) / contended
+            };
+            let others = background_bandwidth(taken, round == ROUNDS);
+            model = with_background_fills(&model, others);
+        }
+        model.hierarchy.main.nanoseconds = latency_of_main(&model, rings, mean(|it| it.main));
     }
     let hierarchy = &model.hierarchy;
     let most = |cycles: u32| (MAX_TIMES * f64::from(cycles)).max(f64::from(cycles) + MAX_MORE);
@@ -98,7 +106,7 @@ pub fn fit_memory(
     for (what, read, simulated) in [
         ("a load from the last level", last_level, rings.last_level.cycles(&quiet)),
         ("a load with a page walk", pages, rings.pages.cycles(&quiet)),
-        ("a load from main memory", mean(|it| it.main), rings.main.cycles(&model)),
+        ("a load from main memory", mean(|it| it.main), rings.main_on(&model)),
     ] {
         check(what, read, "cycles", simulated / RESIDUAL..=simulated * RESIDUAL)?;
     }
@@ -126,6 +134,20 @@ fn add(cycles: &mut u32, more: f64) {
     *cycles = (f64::from(*cycles) + more).round().max(0.0) as u32;
 }
 
+/// The latency of main memory, in nanoseconds, with which a load in its ring takes so many cycles. A last level that keeps a
+/// part of the ring answers some of them, so that a line through two latencies is followed.
+fn latency_of_main(model: &CoreModel, rings: ProbeRings, cycles: f64) -> f64 {
+    let known = model.hierarchy.main.nanoseconds;
+    let with = |nanoseconds: f64| {
+        let mut model = model.clone();
+        model.hierarchy.main.nanoseconds = nanoseconds;
+        rings.main_on(&model)
+    };
+    let [near, far] = [known, known + FARTHER_NS].map(with);
+    let cycles_a_ns = ((far - near) / FARTHER_NS).max(SLOPE_AT_LEAST);
+    (known + (cycles - near) / cycles_a_ns).max(1.0)
+}
+
 /// The model with this background fill bandwidth, in GB/s.
 fn with_background_fills(model: &CoreModel, others: f64) -> CoreModel {
     let mut model = model.clone();
@@ -140,10 +162,11 @@ fn with_background_fills(model: &CoreModel, others: f64) -> CoreModel {
 /// The simulated time is slightly noisy; `is_exact` fits a line to it around the place that was found.
 fn background_bandwidth(taken: impl Fn(f64) -> f64 + Sync, is_exact: bool) -> f64 {
     let [mut low, mut high] = OTHERS;
-    if taken(low) >= 1.0 {
+    if taken(low) >= 1.0 - NOISE {
         return 0.0;
     }
-    for _ in 0..STEPS {
+    let steps = if is_exact { STEPS } else { FIRST_STEPS };
+    for _ in 0..steps {
         let part = (high / low).cbrt();
         let middle = [low * part, low * part * part];
         let is_below = in_parallel(2, 2, |at| taken(middle[at]) < 1.0);
@@ -194,18 +217,10 @@ mod tests {
         let hierarchy = &mut machine.hierarchy;
         (hierarchy.l2.miss, hierarchy.walk.cycles, hierarchy.walk.nested) = (45, 80, 1);
         hierarchy.main.nanoseconds = 150.0;
+        hierarchy.main.gigabytes_a_second = 21.0;
         let base = find("zen4").unwrap();
         let rings = ProbeRings::of(&base).unwrap();
-        let seen = |others: f64| {
-            let machine = with_background_fills(&machine, others);
-            InterferenceReading {
-                last_level: rings.last_level.cycles(&machine),
-                contended: rings.contended.cycles(&machine),
-                main: rings.main.cycles(&machine),
-                pages: rings.pages.cycles(&machine),
-                gigabytes_a_second: 21.0,
-            }
-        };
+        let seen = |others: f64| rings.simulated(&with_background_fills(&machine, others));
         // Two quiet readings and a busy one, whose geometric mean is that of 1 GB/s.
         let [quiet, some] = [seen(0.0), seen(1.0)];
         let third = |some: f64, quiet: f64| some.powi(3) / quiet.powi(2);
@@ -227,16 +242,25 @@ mod tests {
     }
 
     #[test]
+    fn a_last_level_that_keeps_a_part_of_the_ring_hides_no_latency() {
+        let base = find("coffee-lake").unwrap();
+        let rings = ProbeRings::of(&base).unwrap();
+        let mut machine = base.clone();
+        machine.hierarchy.main.nanoseconds *= 2.0;
+        machine.hierarchy.l2.miss += 10;
+        let found = fit_memory(&base, rings, &[rings.simulated(&machine)], false).unwrap();
+        let settings: Vec<_> = found.iter().map(CalibratedField::setting).collect();
+        let hierarchy = base.with(&settings).unwrap().hierarchy;
+        let ratio = hierarchy.main.nanoseconds / machine.hierarchy.main.nanoseconds;
+        assert!((ratio - 1.0).abs() < 0.03, "{found:?}");
+        assert!(hierarchy.l3.unwrap().background_fills < 0.1, "{found:?}");
+    }
+
+    #[test]
     fn what_no_machine_has_is_refused() {
         let base = find("zen5").unwrap();
         let rings = ProbeRings::of(&base).unwrap();
-        let quiet = InterferenceReading {
-            last_level: rings.last_level.cycles(&base),
-            contended: rings.contended.cycles(&base),
-            main: rings.main.cycles(&base),
-            pages: rings.pages.cycles(&base),
-            gigabytes_a_second: 21.0,
-        };
+        let quiet = rings.simulated(&base);
         let fit = |reading| fit_memory(&base, rings, &[reading], false);
         assert!(fit(quiet).is_ok(), "{:?}", fit(quiet));
         // Other programs had the last level: its ring took as long as one in memory.

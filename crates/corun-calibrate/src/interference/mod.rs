@@ -61,7 +61,27 @@ impl ProbeRings {
             ),
         })
     }
+
+    /// What the rings take on a model that has the core and its memory to itself, but for background fills.
+    pub fn simulated(&self, model: &CoreModel) -> InterferenceReading {
+        InterferenceReading {
+            last_level: self.last_level.cycles(model),
+            contended: self.contended.cycles(model),
+            main: self.main_on(model),
+            pages: self.pages.cycles(model),
+            gigabytes_a_second: model.hierarchy.main.gigabytes_a_second,
+        }
+    }
+
+    /// Cycles of a load in the ring of main memory, as the probe times it.
+    fn main_on(&self, model: &CoreModel) -> f64 {
+        self.main.cycles_after(WARM_UP_OF_MAIN, LOADS, model)
+    }
 }
 
+/// Loads that are timed together.
+const LOADS: usize = 200_000;
+/// Loads before those of main memory. Caches keep little of its ring, so that no round of it is needed.
+const WARM_UP_OF_MAIN: usize = 2 * LOADS;
 /// The largest ring, in bytes.
 const MAX_MEMORY: u64 = 64 << 20;

@@ -7,12 +7,10 @@ use corun_machine::evidence::gigahertz;
 use corun_sim::PointerChaseRing;
 use memmap2::{Advice, MmapMut, MmapOptions};
 
-use super::{InterferenceReading, MAX_MEMORY, ProbeRings};
+use super::{InterferenceReading, LOADS, MAX_MEMORY, ProbeRings, WARM_UP_OF_MAIN};
 use crate::memory::PAGE;
 use crate::{CalibrateError, Memory};
 
-/// Loads that are timed together.
-const LOADS: usize = 200_000;
 /// Repetitions for a ring that is hardly affected by interference, and for the contended one: interference comes in bursts
 /// of milliseconds.
 const TIMES: usize = 8;
@@ -56,8 +54,7 @@ impl InterferenceProbe {
             pages: least(self.follow(pages, warm_up_steps(pages), TIMES)),
             last_level: least(self.follow(last_level, warm_up_steps(last_level), TIMES)),
             contended: mean(self.follow(contended, warm_up_steps(contended), CONTENDED)),
-            // Caches keep little of it, so one pass is enough.
-            main: mean(self.follow(main, 2 * LOADS, 1)),
+            main: mean(self.follow(main, WARM_UP_OF_MAIN, 1)),
             gigabytes_a_second: self.read(),
         }
     }

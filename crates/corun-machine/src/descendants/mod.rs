@@ -120,14 +120,25 @@ impl Mark {
     }
 
     /// Ends every process in the control group or with this mark, and collects those that corun has
-    /// adopted. To be called once, when the command itself has been collected.
+    /// adopted; returns those that had not ended. To be called once, when the command itself has been
+    /// collected.
     ///
     /// Where orphans are adopted and the command left none, this reads one small file.
     pub fn end_all(self) -> Vec<Leftover> {
+        self.end(None)
+    }
+
+    /// As [`end_all`](Self::end_all), for a command whose process has ended and is not collected yet.
+    pub fn end_all_but(self, command: i32) -> Vec<Leftover> {
+        self.end(Some(command))
+    }
+
+    fn end(self, command: Option<i32>) -> Vec<Leftover> {
         let mut found = self.group().map(Group::end).unwrap_or_default();
         let begun = Instant::now();
-        while self.may_be_left() {
-            let living = self.round(&mut found);
+        let is_left = |process: i32| Some(process) != command && self.is_on(process);
+        while may_be_left(is_left) {
+            let living = round(is_left, &mut found);
             if living.is_empty() {
                 break;
             }
@@ -140,51 +151,48 @@ impl Mark {
         }
         found
     }
+}
 
-    /// Kills and collects once; returns which processes had not ended a moment later.
-    fn round(self, found: &mut Vec<Leftover>) -> Vec<i32> {
-        let mut dying = Vec::new();
-        let mut living = Vec::new();
-        for process in scan::all().filter(|&process| self.is_on(process)) {
-            let Some(stat) = Stat::of(process) else { continue };
-            if found.iter().all(|known| known.process != process) {
-                found.push(Leftover { name: stat.name, process, ended: true });
-            }
-            if stat.has_ended {
-                collect(process);
-                continue;
-            }
-            living.push(process);
-            if let Some(handle) = open_handle(process).filter(|_| self.is_on(process)) {
-                kill(&handle);
-                dying.push(handle);
-            }
+/// Kills and collects once; returns which processes had not ended a moment later.
+fn round(is_left: impl Fn(i32) -> bool, found: &mut Vec<Leftover>) -> Vec<i32> {
+    let mut dying = Vec::new();
+    let mut living = Vec::new();
+    for process in scan::all().filter(|&process| is_left(process)) {
+        let Some(stat) = Stat::of(process) else { continue };
+        if stat.has_ended {
+            collect(process);
+            continue;
         }
-        wait_for(&dying, PAUSE_MS);
-        living.retain(|&process| {
-            let is_there = self.is_on(process);
-            is_there && Stat::of(process).is_some_and(|stat| !stat.has_ended || collect(process))
-        });
-        living
+        if found.iter().all(|known| known.process != process) {
+            found.push(Leftover { name: stat.name, process, ended: true });
+        }
+        living.push(process);
+        if let Some(handle) = open_handle(process).filter(|_| is_left(process)) {
+            kill(&handle);
+            dying.push(handle);
+        }
     }
+    wait_for(&dying, PAUSE_MS);
+    living.retain(|&process| {
+        let is_there = is_left(process);
+        is_there && Stat::of(process).is_some_and(|stat| !stat.has_ended || collect(process))
+    });
+    living
+}
 
-    /// Whether a child of corun has the mark: the first ancestor below corun of every process that
-    /// the command left. Without adoption, or where the kernel does not list children, there may be.
-    fn may_be_left(self) -> bool {
-        if !ADOPTS.load(Ordering::Acquire) {
-            return true;
-        }
-        if !has_children() {
-            return false;
-        }
-        let own = std::process::id();
-        let path = format!("/proc/self/task/{own}/children");
-        corun_files::kernel_text(path).map_or(true, |children| {
-            let numbers =
-                children.split_ascii_whitespace().filter_map(|number| number.parse().ok());
-            numbers.into_iter().any(|process| self.is_on(process))
-        })
+/// Whether a child of corun is left: the first ancestor below corun of every process that the command
+/// left. Without adoption, or where the kernel does not list children, there may be.
+fn may_be_left(is_left: impl Fn(i32) -> bool) -> bool {
+    if !ADOPTS.load(Ordering::Acquire) {
+        return true;
     }
+    let own = std::process::id();
+    let path = format!("/proc/self/task/{own}/children");
+    corun_files::kernel_text(path).map_or(true, |children| {
+        let mut numbers =
+            children.split_ascii_whitespace().filter_map(|number| number.parse().ok());
+        numbers.any(is_left)
+    })
 }
 
 /// What a process's `stat` says.
@@ -237,16 +245,6 @@ unsafe fn fork_into(group: i32) -> Option<i32> {
     // SAFETY: the kernel reads arguments of this length; the child has a copy of all memory.
     let child = unsafe { libc::syscall(libc::SYS_clone3, std::ptr::from_ref(&how), length) };
     i32::try_from(child).ok().filter(|child| *child >= 0)
-}
-
-/// Whether this process has children, adopted ones and those that have ended included.
-fn has_children() -> bool {
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
-    // SAFETY: plain data; the kernel fills it, and nothing is collected.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        libc::waitid(libc::P_ALL, 0, &raw mut info, options) == 0
-    }
 }
 
 /// Waits until the first of these processes has ended, at most so long; returns whether one has.
@@ -335,6 +333,27 @@ mod tests {
     }
 
     #[test]
+    fn what_has_ended_by_itself_was_not_left_running() {
+        let mark = Mark::prepare(Orphans::Adopted);
+        // SAFETY: the child makes system calls only.
+        let child = unsafe { mark.fork() }.unwrap();
+        if child == 0 {
+            // SAFETY: the grandchild ends at once; it is waited for without being collected, and stays a zombie.
+            unsafe {
+                let grandchild = libc::fork();
+                if grandchild == 0 {
+                    libc::_exit(0);
+                }
+                let mut what: libc::siginfo_t = std::mem::zeroed();
+                let how = libc::WEXITED | libc::WNOWAIT;
+                libc::_exit(libc::waitid(libc::P_PID, grandchild as u32, &raw mut what, how));
+            }
+        }
+        assert_eq!(wait(child), 0);
+        assert_eq!(mark.end_all(), []);
+    }
+
+    #[test]
     fn only_what_has_this_mark_is_ended() {
         let (other, started) = run("setsid sleep 600 >/dev/null & echo $!");
         assert_eq!(run("exit 0").0.end_all(), []);
@@ -357,11 +376,16 @@ mod tests {
                 libc::_exit(127);
             }
         }
-        let mut status = 0;
-        // SAFETY: waits for the child just made.
-        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-        assert_eq!(status, 0, "{script}");
+        assert_eq!(wait(child), 0, "{script}");
         mark
+    }
+
+    /// Waits for a child made by `fork`: its status as the kernel gives it, 0 if it ended well.
+    fn wait(child: libc::pid_t) -> i32 {
+        let mut status = 0;
+        // SAFETY: waits for a child of this process.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        status
     }
 
     /// What a script writes to `FILE`, numbers.

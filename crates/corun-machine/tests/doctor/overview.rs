@@ -35,7 +35,7 @@ fn limits_and_the_worst_finding_are_named() {
 }
 
 #[test]
-fn the_state_of_smt_is_told_from_a_machine_without() {
+fn the_state_of_smt_is_distinguished_from_a_machine_without() {
     let off = tree().offline(2).offline(3).smt("off", "0");
     insta::assert_snapshot!(lines(&off).lines().next().unwrap(), @"Some CPU: 2 cores, 2 logical CPUs online; SMT is switched off.");
     let none = Tree::of_cores(&[&[0], &[1]]).smt("notsupported", "0");

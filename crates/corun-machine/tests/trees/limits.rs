@@ -35,7 +35,7 @@ fn nothing_limits_a_process_that_may_use_all() {
 }
 
 #[test]
-fn a_mask_and_the_cpuset_it_was_cut_down_to_are_told_apart() {
+fn a_mask_and_the_cpuset_it_was_cut_down_to_are_distinguished() {
     let mask = tree().file("proc/self/status", "Cpus_allowed_list:\t0-3");
     assert_eq!(sentences(&mask), ["The affinity mask of this process allows 4 of 8 CPUs: 0-3."]);
     let cpuset = |mask: &str| {

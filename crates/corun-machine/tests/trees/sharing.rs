@@ -34,7 +34,7 @@ fn of_cpus(tree: &Tree, list: &str) -> CpuSharing {
 }
 
 #[test]
-fn whole_cores_are_told_from_one_cpu_a_core_and_from_a_mixture() {
+fn whole_cores_are_distinguished_from_one_cpu_a_core_and_from_a_mixture() {
     let answers: Vec<(CoreUse, String)> = ["0,4", "0-1,4-5", "0-3", "0", "0-1,4", "0-7"]
         .iter()
         .map(|list| {

@@ -136,14 +136,21 @@ impl Process {
 
     /// Kills the process and everything that descends from it, and collects it.
     pub(crate) fn kill(self) -> io::Result<Collected> {
-        // SAFETY: signals a child that has not been collected yet.
-        unsafe { libc::kill(self.id, libc::SIGKILL) };
+        let mut ended =
+            libc::pollfd { fd: self.handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: signals a child that has not been collected yet, and waits for its end.
+        unsafe {
+            libc::kill(self.id, libc::SIGKILL);
+            while libc::poll(&raw mut ended, 1, -1) < 0 {}
+        }
         self.collect()
     }
 
     /// Collects the ended process, its wait status and what it used, and ends what it left running,
     /// also outside its process group: nothing may run beside the next sample.
     pub(crate) fn collect(self) -> io::Result<Collected> {
+        // First, while what is left can still be named.
+        let left = self.mark.end_all_but(self.id);
         // SAFETY: the group's number cannot be another's while its leader is not collected.
         unsafe { libc::kill(-self.id, libc::SIGKILL) };
         let mut status = 0;
@@ -154,7 +161,7 @@ impl Process {
         if id < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Collected { status, usage, left: self.mark.end_all() })
+        Ok(Collected { status, usage, left })
     }
 }
 

@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn each_verdict_says_what_it_rests_on() {
         use Standing::{Equal, Undecided, Worse};
-        let told = [
+        let shown = [
             sentence(ThreadVerdict::Best, [Worse; 4], Goal::Throughput),
             sentence(ThreadVerdict::Best, [Worse; 4], Goal::Energy),
             sentence(ThreadVerdict::Equal, [Equal, Equal, Worse, Worse], Goal::Throughput),
@@ -364,6 +364,6 @@ mod tests {
             sentence(ThreadVerdict::Undecided, [Worse, Worse, Worse, Undecided], Goal::Throughput),
             sentence(ThreadVerdict::TooFewBlocks, [Undecided; 4], Goal::Throughput),
         ];
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(shown.join("\n"));
     }
 }

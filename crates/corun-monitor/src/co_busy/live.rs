@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use corun_record::CoBusyMethod;
-use rustix::thread::{CpuSet, gettid, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::{CoBusy, Core, Cores, Found};
-use crate::clock::now_ns;
+use crate::clock::{now_ns, own_thread};
 use crate::system::{Accounts, CpuUse, ProcFiles};
 
 const CPUS: [u32; 2] = [0, 1];
@@ -57,7 +57,7 @@ fn on_cpus<const N: usize>(
             let mut cpus = CpuSet::new();
             cpus.set(cpu as usize);
             sched_setaffinity(None, &cpus).unwrap();
-            said.send(gettid().as_raw_nonzero().get().cast_unsigned()).unwrap();
+            said.send(own_thread()).unwrap();
             while !is_over.load(Ordering::Relaxed) {
                 work();
             }

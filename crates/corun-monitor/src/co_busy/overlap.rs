@@ -22,6 +22,10 @@ pub(super) struct Switch {
 pub(super) struct Siblings {
     /// The task of each sibling; `None` until a switch has shown it.
     pub(super) running: Vec<Option<u32>>,
+    /// The thread that reads the switches; `IDLE` for none.
+    pub(super) reader: u32,
+    /// Whether that thread came to an idle CPU, which still counts as idle then.
+    reader_is_alone: bool,
 }
 
 /// What a core did in an interval, in nanoseconds.
@@ -29,7 +33,7 @@ pub(super) struct Siblings {
 pub(super) struct CoreTimes {
     /// With 0, 1, ... S siblings busy.
     pub(super) busy_siblings: Vec<u64>,
-    /// Each sibling.
+    /// Each sibling, with the time of the thread that reads the switches.
     pub(super) busy: Vec<u64>,
 }
 
@@ -62,7 +66,7 @@ struct Open {
 impl Siblings {
     /// A core of `width` siblings of which nothing is known.
     pub(super) fn unknown(width: usize) -> Self {
-        Self { running: vec![None; width] }
+        Self { running: vec![None; width], reader: IDLE, reader_is_alone: false }
     }
 
     /// Says what a sibling runs of which no switch has been seen before those that follow: what its first switch
@@ -101,6 +105,9 @@ impl Siblings {
             if sibling < width {
                 self.close(sibling, cpus, &mut open, tasks);
                 self.running[sibling] = Some(switch.to);
+                if switch.to == self.reader {
+                    self.reader_is_alone = switch.from == IDLE;
+                }
             }
         }
         self.pass(to_ns.saturating_sub(now_ns), &mut core, &mut open);
@@ -111,7 +118,8 @@ impl Siblings {
     }
 
     fn is_busy(&self, sibling: usize) -> bool {
-        self.running[sibling].is_some_and(|task| task != IDLE)
+        self.running[sibling]
+            .is_some_and(|task| task != IDLE && !(self.reader_is_alone && task == self.reader))
     }
 
     /// Lets time pass without a switch.
@@ -120,13 +128,15 @@ impl Siblings {
             return;
         }
         let width = self.running.len();
+        for (busy_ns, task) in core.busy.iter_mut().zip(&self.running) {
+            *busy_ns += if task.is_some_and(|task| task != IDLE) { time_ns } else { 0 };
+        }
         let busy = (0..width).filter(|&it| self.is_busy(it)).count();
         core.busy_siblings[busy] += time_ns;
         if busy == 0 {
             return;
         }
         for sibling in (0..width).filter(|&it| self.is_busy(it)) {
-            core.busy[sibling] += time_ns;
             open.ran_ns[sibling] += time_ns;
             if busy > 1 {
                 open.beside_ns[sibling] += time_ns;
@@ -196,6 +206,25 @@ mod tests {
     }
 
     #[test]
+    fn the_thread_that_reads_the_switches_keeps_no_idle_sibling_busy() {
+        let switches = [
+            switch(10, 0, 0, 7),
+            switch(20, 1, 0, 8),
+            switch(40, 1, 8, 0),
+            // Here it takes the CPU from another thread, which would have run.
+            switch(60, 0, 7, 8),
+            switch(65, 0, 8, 7),
+        ];
+        let mut siblings =
+            Siblings { running: vec![Some(0); 2], reader: 8, ..Siblings::unknown(2) };
+        let mut tasks = TaskTimes::default();
+        let core = siblings.sweep(&switches, &[2, 3], [0, 100], &mut tasks);
+        assert_eq!(core, CoreTimes { busy_siblings: vec![10, 90, 0], busy: vec![90, 20] });
+        assert_eq!(tasks.tasks[&7], TaskTime { ran_ns: 85, beside_ns: 0, cpus: vec![2] });
+        assert_eq!(tasks.pairs.len(), 0);
+    }
+
+    #[test]
     fn a_sibling_without_a_switch_runs_one_task_or_none() {
         let mut siblings = Siblings::unknown(3);
         siblings.begin(&[switch(5, 1, 4, 0)], |sibling| sibling == 0);
@@ -234,7 +263,7 @@ mod tests {
                 running[sibling] = task;
             }
             pass(&running, 3);
-            let mut siblings = Siblings { running: vec![Some(0); width] };
+            let mut siblings = Siblings { running: vec![Some(0); width], ..Siblings::unknown(width) };
             let mut tasks = TaskTimes::default();
             let cpus: Vec<u32> = (0..width as u32).collect();
             let core = siblings.sweep(&switches, &cpus, [0, at_ns + 3], &mut tasks);

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 
 use super::Cores;
 use super::overlap::TaskTimes;
-use crate::clock::{cpu_time_ns, now_ns, sleep_until};
+use crate::clock::{cpu_time_ns, now_ns, own_thread, sleep_until};
 use crate::system::{CpuUse, ProcFiles, Range, Task, TaskFiles};
 use crate::tasks::{Stat, number};
 
@@ -104,7 +104,7 @@ impl Watch {
         until_ns: u64,
         cost: f64,
     ) {
-        self.own = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        self.own = own_thread();
         self.watched.retain(|it| it.thread() != self.own);
         self.account_for_own_time();
         let mut part_ns = now_ns();

@@ -93,14 +93,10 @@ pub(super) fn article(predictions: &[Prediction], detail: Detail) -> Article {
 fn answers(predictions: &[Prediction]) -> Vec<Statement> {
     let whole = prediction::most_and_least(predictions).map(|it| Statement::new("even", it));
     let each = predictions.iter().flat_map(|it| {
-        let why = it
-            .not_predicted
-            .iter()
-            .map(|why| Statement::new("open", format!("Not predicted: {why}")));
         let siblings: Vec<String> = prediction::answers(it);
         let alone = it.beside.is_empty().then(|| prediction::alone(it));
         let all = alone.into_iter().chain(siblings);
-        why.chain(all.map(|it| Statement::new(tone(&it), it))).collect::<Vec<_>>()
+        all.map(|it| Statement::new(tone(&it), it)).collect::<Vec<_>>()
     });
     whole.into_iter().chain(each).collect()
 }
@@ -109,6 +105,7 @@ fn answers(predictions: &[Prediction]) -> Vec<Statement> {
 fn tone(sentence: &str) -> &'static str {
     match sentence {
         it if it.contains(" may help or hurt") || it.starts_with("Not to be trusted") => "open",
+        it if it.starts_with("It is not predicted") => "open",
         it if it.contains(" helps") => "good",
         it if it.contains(" hurts") => "bad",
         _ => "even",
@@ -355,11 +352,11 @@ fn misses(prediction: &Prediction, detail: Detail) -> Option<Table> {
 pub(crate) fn pairs<'a>(predictions: impl Iterator<Item = &'a Prediction>) -> Option<Figure> {
     let mut pairs: Vec<(String, String, f64)> = Vec::new();
     for it in predictions {
-        let command = || shell_words::join(&it.command);
+        let title = it.title();
         for placement in &it.beside {
             let (own, other) = match &placement.beside[..] {
-                [] => (command(), command()),
-                [other] => (command(), shell_words::join(other)),
+                [] => (title.clone(), title.clone()),
+                [other] => (title.clone(), shell_words::join(other)),
                 _ => continue,
             };
             pairs.push((own.clone(), other.clone(), placement.slowdown.value));

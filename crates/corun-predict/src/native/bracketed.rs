@@ -32,6 +32,8 @@ pub(super) struct Bracketed {
     pub(super) wall_s: f64,
     /// In the order in which they began.
     pub(super) threads: Vec<ThreadTime>,
+    /// Processor time of the processes that it started and waited for.
+    pub(super) children_s: f64,
     /// What the CPU was like meanwhile.
     pub(super) probes: Vec<Probe>,
 }
@@ -108,8 +110,20 @@ impl Bracketed {
         match watch.awaited {
             _ if watch.was_replaced => Err(MeasureError::Replaced),
             Some(call) if matches!(ending, Ending::Exited(_)) => Err(MeasureError::NoCall(call)),
-            _ => Ok(Self { ending, wall_s, threads: watch.times, probes }),
+            _ => Ok(Self {
+                ending,
+                wall_s,
+                threads: watch.times,
+                children_s: watch.children_ticks as f64 / ticks_a_second(),
+                probes,
+            }),
         }
+    }
+
+    /// The share of all processor time that the processes had which it started.
+    pub(super) fn children_share(&self) -> f64 {
+        let ns: u64 = self.threads.iter().map(|it| it.user.ns + it.kernel.ns).sum();
+        self.children_s / (self.children_s + ns as f64 * 1e-9).max(f64::MIN_POSITIVE)
     }
 }
 
@@ -171,14 +185,24 @@ struct Watch {
     begin: Instant,
     times: Vec<ThreadTime>,
     threads: HashMap<Pid, Watched>,
+    /// Processor time of ended children since what counts began, in ticks of the kernel, and before.
+    children_ticks: u64,
+    children_before: u64,
     /// Whether the program became another one, whose times are not measured.
     was_replaced: bool,
 }
 
 impl Watch {
     fn new(awaited: Option<SystemCall>) -> Self {
-        let (times, threads) = (Vec::new(), HashMap::new());
-        Self { awaited, begin: Instant::now(), times, threads, was_replaced: false }
+        Self {
+            awaited,
+            begin: Instant::now(),
+            times: Vec::new(),
+            threads: HashMap::new(),
+            children_ticks: 0,
+            children_before: 0,
+            was_replaced: false,
+        }
     }
 
     /// Follows a program that has just been started to its end. Returns how it ended.
@@ -251,8 +275,10 @@ impl Watch {
                     && let Some(watched) = self.threads.get_mut(&thread)
                 {
                     watched.stop(&mut self.times)?;
-                    let faults = faults(leader, thread)?.saturating_sub(watched.faults_before);
-                    self.times[watched.index].faults = faults;
+                    let stat = Stat::of(leader, thread)?;
+                    self.times[watched.index].faults =
+                        stat.faults.saturating_sub(watched.faults_before);
+                    self.children_ticks = stat.children_ticks.saturating_sub(self.children_before);
                 }
                 go_on(thread, None)
             }
@@ -278,7 +304,9 @@ impl Watch {
         self.times.fill(ThreadTime::default());
         for (&thread, watched) in &mut self.threads {
             watched.since = watched.run_time.ns()?;
-            watched.faults_before = faults(leader, thread)?;
+            let stat = Stat::of(leader, thread)?;
+            watched.faults_before = stat.faults;
+            self.children_before = stat.children_ticks;
         }
         Ok(())
     }
@@ -318,13 +346,33 @@ fn go_on(thread: Pid, signal: Option<Signal>) -> io::Result<()> {
     }
 }
 
-/// Page faults of a thread that needed no disk, which are in its time.
-fn faults(leader: Pid, thread: Pid) -> io::Result<u64> {
-    let text = corun_files::kernel_text(format!("/proc/{leader}/task/{thread}/stat"))?;
-    // After the name, which may hold anything: state, ppid, pgrp, session, tty, tpgid, flags, minflt.
-    let fields = text.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
-    let field = fields.split_ascii_whitespace().nth(7).and_then(|field| field.parse().ok());
-    field.ok_or_else(|| io::Error::other("expected a count of page faults in stat, found none"))
+/// What the kernel has counted for a thread up to now.
+struct Stat {
+    /// Page faults that needed no disk, which are in its time.
+    faults: u64,
+    /// Processor time of its process's children that were waited for.
+    children_ticks: u64,
+}
+
+impl Stat {
+    fn of(leader: Pid, thread: Pid) -> io::Result<Self> {
+        let text = corun_files::kernel_text(format!("/proc/{leader}/task/{thread}/stat"))?;
+        // After the name, which may hold anything, come state, ppid, pgrp, session, tty, tpgid, flags, minflt, cminflt, majflt,
+        // cmajflt, utime, stime, cutime and cstime.
+        let fields = text.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+        let field = |at: usize| -> io::Result<u64> {
+            let number = fields.get(at).and_then(|field| field.parse().ok());
+            number
+                .ok_or_else(|| io::Error::other("expected counts of a thread in stat, found none"))
+        };
+        Ok(Self { faults: field(7)?, children_ticks: field(13)? + field(14)? })
+    }
+}
+
+/// Ticks of the kernel's processor times.
+fn ticks_a_second() -> f64 {
+    rustix::param::clock_ticks_per_second() as f64
 }
 
 #[cfg(test)]
@@ -346,6 +394,25 @@ mod tests {
         assert!(user.count > 10 && kernel.count > 10 && faults > 10, "{run:?}");
         assert!(run.probes.len() >= 2 && run.probes.iter().all(|it| it.ghz > 0.0), "{run:?}");
         assert!(run.wall_s * 1e9 >= user.ns as f64);
+    }
+
+    #[test]
+    fn processes_that_it_started_have_their_share() {
+        let work = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
+        let share = |script: &str, from| {
+            let run = Bracketed::run(&shell(script), from, &AtomicBool::new(false));
+            run.unwrap().children_share()
+        };
+        pinned(|| {
+            assert_eq!(share(&format!("{work}; exit 3"), None), 0.0);
+            let half = share(&format!("({work}; exit 0); {work}"), None);
+            assert!((0.2..0.8).contains(&half), "{half}");
+            let most = share(&format!("sh -c '{work}; exit 0'; exit 3"), None);
+            assert!(most > 0.8, "{most}");
+            let kill = Some(SystemCall(libc::SYS_kill.cast_unsigned()));
+            let before = share(&format!("({work}; exit 0); kill -0 $$; {work}"), kill);
+            assert!(before < 0.2, "{before}");
+        });
     }
 
     #[test]

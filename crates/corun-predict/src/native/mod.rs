@@ -211,6 +211,7 @@ fn measured_run(
         wall_s: run.wall_s,
         user_s: user.max(0.0),
         kernel_s: kernel,
+        children_share: run.children_share(),
         ghz: median(&run.probes.iter().map(|probe| probe.ghz).collect::<Vec<_>>())
             .unwrap_or_default(),
         probes: run.probes.len() as u32,

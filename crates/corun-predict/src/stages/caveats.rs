@@ -10,7 +10,7 @@ use crate::siblings::{Threads, model_error_caveat};
 /// The part of a slice's refills that may come late, if they are to be over.
 const MOST_LATE: f64 = 0.3;
 
-/// The share of waits from which on a reader is told where they are from.
+/// The share of waits from which on a caveat says where they are from.
 const NOTABLE_WAITS: f64 = 0.1;
 
 /// User time below which start-up decides what is measured, in seconds.
@@ -63,8 +63,8 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     if threads > 1 {
         let together = match report.threads.is_empty() {
             true => {
-                " `--placement packed` predicts its threads together, and {workers} in the command that of a program that is \
-                 told how many to use."
+                " `--placement packed` predicts its threads together, and {workers} in the command that of a program that \
+                 takes their number."
             }
             false => "",
         };
@@ -156,6 +156,21 @@ fn notable_kernel_share(which: &str, share: Option<Estimate>) -> Option<Caveat> 
     })
 }
 
+/// Said of a program whose processes have a notable part of its time, and not so much that it is not predicted.
+fn notable_children(which: &str, measured: &MeasuredRuns) -> Option<Caveat> {
+    let share = measured.children_share();
+    let notable = MeasuredRuns::NOTABLE_CHILDREN_SHARE..=MeasuredRuns::MAX_CHILDREN_SHARE;
+    notable.contains(&share).then(|| {
+        Caveat::new(
+            "children",
+            format!(
+                "{which} starts processes that take {:.0} % of its processor time: what is predicted is its own work.",
+                100.0 * share
+            ),
+        )
+    })
+}
+
 /// Said of threads that wait for each other for a notable part of their time.
 fn of_waits(run: &ThreadsRun) -> Option<Caveat> {
     let stack = Threads::of(&run.beside).stack();
@@ -178,6 +193,8 @@ fn of_waits(run: &ThreadsRun) -> Option<Caveat> {
 fn of_other(other: &MeasuredOther) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = other.caveat.iter().cloned().collect();
     caveats.extend(notable_kernel_share("The other program", kernel_share_of(other)));
+    let runs = other.runs.iter();
+    caveats.extend(runs.filter_map(|runs| notable_children("The other program", runs)));
     let threads = other.run.trace.threads().len();
     if threads > 1 {
         let sentence = format!("Of {threads} threads of the other program only the busiest runs.");
@@ -198,6 +215,7 @@ fn of_other(other: &MeasuredOther) -> Vec<Caveat> {
 fn of_runs(measured: &MeasuredRuns) -> Vec<Caveat> {
     let runs = &measured.runs;
     let mut caveats = Vec::new();
+    caveats.extend(notable_children("The program", measured));
     let shortest = runs.iter().map(|run| run.user_s).fold(f64::INFINITY, f64::min);
     if shortest < MIN_USER_S {
         caveats.push(Caveat::new(

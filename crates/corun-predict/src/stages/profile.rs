@@ -33,7 +33,7 @@ impl ProfiledRun {
                 if pre_run.learns() { "profiling the program" } else { "counting instructions" };
             progress.begin(Stage::new(what, "", None));
             let found = run(job, subject.target, pre_run, stop)?;
-            PredictError::check_ending(found.traced.ending)?;
+            PredictError::check_ending(&found.traced)?;
             result = Some(found);
         }
         Ok(Self {

@@ -227,12 +227,14 @@ impl Report<'_> {
 
     /// The reason why nothing is predicted, of either program.
     fn why_not_predicted(&self) -> Option<String> {
-        let own = self.kernel_share().and_then(|share| why_not_predicted("The program", share));
-        let of_other = || {
-            let share = kernel_share_of(self.other?)?;
-            why_not_predicted("The other program", share)
+        let of_runs = |which, runs: Option<&MeasuredRuns>| {
+            runs.and_then(|runs| others_do_its_work(which, runs.children_share()))
         };
-        own.or_else(of_other)
+        let [own, other] = ["The program", "The other program"];
+        of_runs(own, self.measured.runs.as_ref())
+            .or_else(|| why_not_predicted(own, self.kernel_share()?))
+            .or_else(|| of_runs(other, self.other?.runs.as_ref()))
+            .or_else(|| why_not_predicted(other, kernel_share_of(self.other?)?))
     }
 
     /// The predicted and the measured figures.
@@ -354,6 +356,17 @@ fn other_program(other: &MeasuredOther) -> OtherProgram {
         instructions: other.run.thread_instructions,
         kernel_share: kernel_share_of(other),
     }
+}
+
+/// The reason why a program is not predicted whose processes have this share of its processor time.
+fn others_do_its_work(which: &str, children_share: f64) -> Option<String> {
+    (children_share > MeasuredRuns::MAX_CHILDREN_SHARE).then(|| {
+        format!(
+            "{which} starts processes that take {:.0} % of its processor time, and they are not simulated. Predict what \
+             does the work, without the program that starts it.",
+            100.0 * children_share
+        )
+    })
 }
 
 /// The reason why a program with this kernel share is not predicted.

@@ -32,7 +32,7 @@ const LENGTH: u64 = 4_000_000;
 const SLICE_MS: f64 = 3.0;
 const SWITCH_US: f64 = 2.0;
 
-/// A program that is told how many threads to use.
+/// A program that takes the number of its threads.
 pub struct Workers {
     /// Its command line, in which `{workers}` stands for their number.
     pub argv: Vec<std::ffi::OsString>,
@@ -51,7 +51,7 @@ impl Workers {
 
 /// What is recorded of the threads of a program.
 pub(crate) struct ThreadTraces {
-    /// By the number of workers that the program was told; 0 for one that was told none.
+    /// By the number of workers that was given to the program; 0 for one that takes none.
     by_workers: BTreeMap<u32, Windows>,
 }
 
@@ -134,7 +134,7 @@ impl Windows {
             let part = (plan, None);
             let traced = trace_quietly(target, part, &job.tracer, Vec::new(), progress, stop);
             let (outcome, bytes) = traced.map_err(PredictError::Trace)?;
-            PredictError::check_ending(outcome.traced.ending)?;
+            PredictError::check_ending(&outcome.traced)?;
             traces.push(Trace::from_bytes(bytes).map_err(PredictError::Format)?);
         }
         let is_empty = |trace: &Trace| trace.threads().iter().all(|it| it.instructions == 0);

@@ -5,7 +5,7 @@ use corun_stats::percent;
 
 use crate::prose::plural;
 
-/// Rows without a claim that are told one by one, if there are no more.
+/// Rows without a claim that are named one by one, if there are no more.
 const TOLD: usize = 3;
 
 /// The answers in sentences: changes first, then what is known of the rest.
@@ -15,10 +15,11 @@ pub fn answers(comparison: &RunComparison) -> Vec<(ChangeAnswer, String)> {
         0..=2 => String::new(),
         _ => format!("{}: ", comparison.runs[row.run as usize].name),
     };
-    let told = |row: &ComparedObservation| {
+    let sentence = |row: &ComparedObservation| {
         (row.answer, capital(&format!("{}{}", of_run(row), row.sentence)))
     };
-    let mut answers: Vec<_> = counted().filter(|row| row.answer.is_change()).map(told).collect();
+    let mut answers: Vec<_> =
+        counted().filter(|row| row.answer.is_change()).map(sentence).collect();
     let rest: Vec<_> = counted().filter(|row| !row.answer.is_change()).collect();
     let unchanged = rest.iter().filter(|row| row.answer == ChangeAnswer::NoChange).count();
     let bound = percent(comparison.practical);
@@ -27,7 +28,7 @@ pub fn answers(comparison: &RunComparison) -> Vec<(ChangeAnswer, String)> {
         let all = plural(unchanged, "observation");
         answers.push((ChangeAnswer::NoChange, format!("No change beyond {bound}: all {all}.")));
     } else if rest.len() <= TOLD {
-        answers.extend(rest.into_iter().map(told));
+        answers.extend(rest.into_iter().map(sentence));
     } else {
         let open = rest.len() - unchanged;
         let others = if answers.is_empty() { "No change is shown" } else { "The others" };

@@ -204,8 +204,8 @@ pub fn not_compared(comparison: &RunComparison) -> Vec<String> {
     reasons
         .into_iter()
         .map(|(reason, mut whats)| {
-            let mut told = BTreeSet::new();
-            whats.retain(|what| told.insert(*what));
+            let mut seen = BTreeSet::new();
+            whats.retain(|what| seen.insert(*what));
             format!("{}: {reason}.", whats.join(", "))
         })
         .collect()
@@ -220,7 +220,7 @@ pub fn method(comparison: &RunComparison) -> String {
             ways.push(row.pairing);
         }
     }
-    let told = |way: &Pairing| {
+    let words = |way: &Pairing| {
         let rows = || counted().filter(|row| row.pairing == *way);
         match way {
             Pairing::BetweenRuns => {
@@ -236,7 +236,7 @@ pub fn method(comparison: &RunComparison) -> String {
             other => other.name().to_owned(),
         }
     };
-    let ways: Vec<String> = ways.iter().map(told).collect();
+    let ways: Vec<String> = ways.iter().map(words).collect();
     format!(
         "{}. All intervals hold together at {} ({}).",
         ways.join("; "),

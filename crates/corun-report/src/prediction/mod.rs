@@ -20,15 +20,15 @@ use crate::terminal::{grid, section, wrap};
 /// The prediction as text for a terminal of this many columns.
 pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
     let core = &prediction.core;
-    let mut text = beside_to_terminal(prediction, columns);
+    let not_predicted = prediction.not_predicted.iter();
+    let mut text = not_predicted
+        .map(|why| wrap(&format!("NOT PREDICTED: {why}"), "", columns) + "\n")
+        .collect::<String>();
+    text += &beside_to_terminal(prediction, columns);
     text += &wrap(&program(prediction), "  ", columns);
     text +=
         &wrap(&format!("alone on {} ({}): {}", core.title, core.model, core.reason), "  ", columns);
     text.push('\n');
-    if let Some(why) = &prediction.not_predicted {
-        text += &wrap(&format!("NOT PREDICTED: {why}"), "", columns);
-        text.push('\n');
-    }
     text += &grid(&figures(prediction), columns);
     text += "\n\n";
     for line in course(prediction) {
@@ -144,7 +144,10 @@ pub fn alone(prediction: &Prediction) -> String {
             count(cycles.low),
             count(cycles.high)
         ),
-        None => format!("It is not predicted for {core}."),
+        None => {
+            let why = prediction.not_predicted.iter().map(|why| format!(" {why}"));
+            format!("It is not predicted for {core}.{}", why.collect::<String>())
+        }
     }
 }
 

@@ -30,6 +30,7 @@ fn prediction() -> Prediction {
         wall_s: 0.5,
         user_s: 0.4,
         kernel_s: 0.01,
+        children_share: 0.0,
         ghz: 3.5,
         probes: 40,
         contention_share: Some(0.0),
@@ -199,11 +200,15 @@ fn what_is_not_predicted_says_why() {
     let mut kernel = prediction();
     kernel.observations.retain(|seen| seen.source == Source::Measured);
     kernel.not_predicted = Some("The program is in the kernel for 40 % of its time.".to_owned());
+    let brief = prediction_in_brief(&kernel, 100);
+    let expected =
+        "It is not predicted for zen3. The program is in the kernel for 40 % of its time.\n";
+    assert_eq!(brief, expected);
     insta::assert_snapshot!(shown(&kernel), @"
+    NOT PREDICTED: The program is in the kernel for 40 % of its time.
+
     gzip -kc FILE
     alone on a core (zen3): this host's own
-
-    NOT PREDICTED: The program is in the kernel for 40 % of its time.
 
                  predicted   measured          predicted / measured
     ════════════════════════════════════════════════════════════════

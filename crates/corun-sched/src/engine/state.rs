@@ -34,7 +34,7 @@ pub struct Task {
     pub(super) inside: Inside,
 }
 
-/// Where a task is in its program, and what became of it so far.
+/// Where a task is in its program, and what it has had so far.
 #[derive(Debug)]
 pub(super) struct Inside {
     pub(super) program: usize,
@@ -65,7 +65,7 @@ pub(super) struct Inside {
     pub(super) worked: u128,
 }
 
-/// What became of a task, for the tally; times in nanoseconds.
+/// What a task has had, for the tally; times in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
     /// Its own work, as it takes alone on a core.

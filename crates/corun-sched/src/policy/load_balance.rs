@@ -522,7 +522,7 @@ impl Span {
     }
 }
 
-/// What became of the waiting tasks of a queue.
+/// Where the waiting tasks of a queue went.
 #[derive(Debug, Clone, Copy, Default)]
 struct Detached {
     moved: usize,

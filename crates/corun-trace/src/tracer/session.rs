@@ -100,6 +100,7 @@ pub(super) fn trace<I: Interpreter>(
         taken,
         has_reported: false,
         is_replaced: false,
+        replacing: None,
     };
     let was_stopped = session.serve(stop)?;
     session.emit_unfinished()?;
@@ -123,7 +124,8 @@ pub(super) fn trace<I: Interpreter>(
     };
     let interpreter = session.interpreter;
     let (instructions, remarks) = (interpreter.instructions(), interpreter.remarks());
-    Ok(Traced { ending, instructions, remarks })
+    let becomes_another = session.replacing.is_some();
+    Ok(Traced { ending, instructions, becomes_another, remarks })
 }
 
 struct Session<'a, I: Interpreter> {
@@ -138,6 +140,8 @@ struct Session<'a, I: Interpreter> {
     has_reported: bool,
     /// The process has tried to become another program, at least.
     is_replaced: bool,
+    /// The thread that did so, until it reports something else: then the kernel has refused.
+    replacing: Option<u32>,
 }
 
 /// Ends the program and what it left running when it is dropped, whatever the reason.
@@ -192,7 +196,10 @@ impl<I: Interpreter> Session<'_, I> {
         match message {
             // Only the first program of a process is traced.
             Message::Image(_) => {}
-            Message::Replaced(_) => self.is_replaced = true,
+            Message::Replaced(thread) => {
+                self.is_replaced = true;
+                self.replacing = Some(thread);
+            }
             Message::Thread(tid) => {
                 self.channel.add_thread().map_err(failed::<I>)?;
                 self.begin_thread(tid).map_err(broken::<I>)?;
@@ -200,6 +207,7 @@ impl<I: Interpreter> Session<'_, I> {
             Message::Taken { thread, buffer } => self.taken.push((thread, buffer)),
             Message::Full { thread, buffer, bytes } => {
                 self.has_reported = true;
+                self.replacing.take_if(|it| *it == thread);
                 self.taken.retain(|&(_, taken)| taken != buffer);
                 let Some((words, code)) = self.channel.open(buffer, bytes) else {
                     return Err(failed::<I>(io::Error::other(format!(

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_no_program_has_is_told_from_a_line_of_the_shell() {
+    fn a_line_of_the_shell_is_distinguished_from_a_missing_program() {
         let words = |words: &[&str]| Meant::Words(words.iter().map(|&it| it.to_owned()).collect());
         for (name, meant) in [
             ("slep", Meant::Program),

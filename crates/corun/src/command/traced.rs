@@ -68,7 +68,7 @@ impl TracedArguments {
         self.workload.is_some()
     }
 
-    /// The command, if it is told how many threads to use.
+    /// The command, if it takes the number of its threads.
     pub(super) fn with_workers(&self) -> Option<&[OsString]> {
         names_workers(&self.command, &[]).then_some(&self.command[..])
     }
@@ -114,8 +114,8 @@ impl TracedArguments {
     pub(super) fn program_of(&self, workers: Option<u32>) -> Result<TracedProgram, Problem> {
         let Some(name) = &self.workload else {
             program::check(&self.command)?;
-            let told = workers.map(|workers| with_workers(&self.command, workers));
-            let command = told.as_ref().unwrap_or(&self.command);
+            let completed = workers.map(|workers| with_workers(&self.command, workers));
+            let command = completed.as_ref().unwrap_or(&self.command);
             let (program, rest) = command.split_first().expect("clap asks for one");
             let target = Target::find(program, rest)?;
             warn_of_children(&target);

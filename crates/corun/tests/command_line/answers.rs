@@ -5,7 +5,7 @@ use corun_record::{Answer, Document, EndReason, Run};
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure};
 
 #[test]
-fn a_limit_that_is_too_short_is_told_at_once() {
+fn a_limit_that_is_too_short_is_refused_at_once() {
     let scratch = Scratch::new();
     let json = scratch.file("run.json");
     let mut command = corun(["measure", "--placement=spread,stacked", "--brief"]);
@@ -23,7 +23,7 @@ fn a_limit_that_is_too_short_is_told_at_once() {
 }
 
 #[test]
-fn a_program_that_waits_is_told_so_and_nothing_else() {
+fn a_program_that_waits_has_no_other_answer() {
     let scratch = Scratch::new();
     let json = scratch.file("run.json");
     let mut command = measure("spread,stacked", FEWEST);

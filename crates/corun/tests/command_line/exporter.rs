@@ -99,7 +99,7 @@ impl Serving {
 }
 
 #[test]
-fn it_serves_until_it_is_told_to_end() {
+fn it_serves_until_it_is_ended() {
     let scratch = Scratch::new();
     let mut command = corun(["exporter", "--listen=127.0.0.1:0", "--interval=100ms", "--textfile"]);
     let serving = Serving::start(command.arg(scratch.file("corun.prom")));

@@ -55,7 +55,7 @@ fn without_proc_a_daemon_ends_with_its_sample_too() {
     }
 }
 
-/// Two equal workers on one CPU have about as much done as one, whoever ends first: a run that went
+/// Two equal workers on one CPU have about as much done as one, whichever ends first: a run that went
 /// on alone must not be counted (it would add a sixth).
 #[test]
 fn a_steady_kernel_counts_no_run_that_ended_alone() {

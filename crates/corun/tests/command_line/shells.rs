@@ -211,7 +211,7 @@ fn a_pipe_that_nothing_reads_is_remarked_on() {
 }
 
 #[test]
-fn what_was_meant_for_a_shell_is_told() {
+fn what_was_meant_for_a_shell_is_recognised() {
     let scratch = Scratch::new();
     let said = |command: &[&str]| {
         let outcome = Outcome::of(measure_one_worker(FEWEST).arg("--").args(command));

@@ -86,8 +86,8 @@ fn results_say_how_many_published_figures_of_the_model_are_unchecked() {
         let json = of(&[input, &["--json=-"]].concat()).output;
         let json: Value = serde_json::from_str(&json).unwrap();
         let caveats = json["caveats"].as_array().unwrap();
-        let is_told = |it: &Value| it["sentence"] == sentence && it["kind"] == "unvalidated-model";
-        assert!(caveats.iter().any(is_told), "{input:?}: {caveats:?}");
+        let is_said = |it: &Value| it["sentence"] == sentence && it["kind"] == "unvalidated-model";
+        assert!(caveats.iter().any(is_said), "{input:?}: {caveats:?}");
         let text = of(input).output.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(&sentence), "{input:?}: {text}");
     }

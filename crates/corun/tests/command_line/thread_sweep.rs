@@ -28,17 +28,17 @@ fn sweep_for(max_time: &str, arguments: &[&str]) -> Record<ThreadSweep> {
 }
 
 #[test]
-fn the_program_is_told_its_workers_by_argument_and_by_variable() {
+fn the_program_receives_its_workers_by_argument_and_by_variable() {
     let scratch = Scratch::new();
-    let script = scratch.script("echo \"$1 $OMP_NUM_THREADS\" >> \"$folder/told\"");
+    let script = scratch.script("echo \"$1 $OMP_NUM_THREADS\" >> \"$folder/given\"");
     let script = script.to_str().unwrap();
     let sweep = sweep(&["--env", "OMP_NUM_THREADS={workers}", "--", script, "-j{workers}"]);
     assert_eq!(sweep.body.workload.mode, Mode::WorkersTotal);
     let tried: BTreeSet<u32> = sweep.body.candidates.iter().map(|it| it.arm.workers).collect();
-    let told = scratch.read("told");
-    let told: BTreeSet<&str> = told.lines().collect();
+    let given = scratch.read("given");
+    let given: BTreeSet<&str> = given.lines().collect();
     let expected: Vec<String> = tried.iter().map(|it| format!("-j{it} {it}")).collect();
-    assert_eq!(told, expected.iter().map(String::as_str).collect());
+    assert_eq!(given, expected.iter().map(String::as_str).collect());
     let advice = |tool: &str| sweep.body.advice.iter().find(|line| line.tool == tool);
     assert!(advice("OpenMP").is_some_and(|line| line.fits), "{:?}", sweep.body.advice);
 }
@@ -113,9 +113,9 @@ fn what_is_too_long_for_the_time_is_said_after_one_run() {
     let mut command = corun(["threads", "--max-time=2s", "sleep", "1"]);
     let outcome = Outcome::of(&mut command);
     assert_eq!(outcome.exit, Some(5), "{}", outcome.errors);
-    let told = outcome.unwrapped();
-    assert!(told.starts_with("No answer: a block of "), "{told}");
-    assert!(told.contains("--max-time"), "{told}");
+    let answer = outcome.unwrapped();
+    assert!(answer.starts_with("No answer: a block of "), "{answer}");
+    assert!(answer.contains("--max-time"), "{answer}");
 }
 
 #[test]

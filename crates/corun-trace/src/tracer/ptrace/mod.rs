@@ -9,6 +9,7 @@ mod code;
 mod kernel;
 mod launch;
 mod run;
+mod same_cpu;
 mod stepping;
 mod thread;
 mod traps;

@@ -13,6 +13,7 @@ use super::code::{CodeCache, Kind};
 use super::failed;
 use super::kernel::{self, Stop};
 use super::launch::Launched;
+use super::same_cpu::SameCpu;
 use super::thread::{StepError, Thread};
 use crate::{Ending, Marker, Plan, Sink, TraceError, Traced};
 
@@ -25,6 +26,7 @@ pub(super) struct Run<'a> {
     blocks: BlockBuilder<'a>,
     cache: CodeCache,
     threads: HashMap<Pid, Thread>,
+    same_cpu: SameCpu,
     /// Stopped and able to go on, in the order of their turns.
     ready: VecDeque<Pid>,
     /// The one that executes code, and what is left of its turn.
@@ -40,6 +42,7 @@ impl<'a> Run<'a> {
             blocks: BlockBuilder::new(plan, sink),
             cache: CodeCache::new(program.leader),
             threads: HashMap::new(),
+            same_cpu: SameCpu::default(),
             ready: VecDeque::new(),
             running: None,
             ending: None,
@@ -84,6 +87,7 @@ impl<'a> Run<'a> {
         Ok(Traced {
             ending,
             instructions: self.blocks.instructions,
+            becomes_another: false,
             remarks: remarks.into_iter().flatten().collect(),
         })
     }
@@ -92,9 +96,11 @@ impl<'a> Run<'a> {
     fn advance(&mut self) -> Result<(), StepError> {
         while self.running.is_none_or(|(tid, _)| self.ready.front() == Some(&tid)) {
             let Some(tid) = self.ready.pop_front() else { break };
+            let is_alone = self.threads.len() == 1;
             let Some(thread) = self.threads.get_mut(&tid) else { continue };
             let left = self.running.take().map_or(TURN, |(_, left)| left);
-            match thread.go_on(&mut self.cache, &mut self.blocks) {
+            let same_cpu = is_alone.then_some(&mut self.same_cpu);
+            match thread.go_on(&mut self.cache, &mut self.blocks, same_cpu) {
                 Ok(Kind::SystemCall) | Err(StepError::Gone) => {}
                 Ok(Kind::Pause) => self.running = Some((tid, 0)),
                 Ok(_) => self.running = Some((tid, left.saturating_sub(1))),
@@ -143,6 +149,8 @@ impl<'a> Run<'a> {
     fn begin(&mut self, tid: Pid) -> Result<(), StepError> {
         let pending = self.blocks.begin(tid.as_raw().cast_unsigned())?;
         self.threads.insert(tid, Thread::new(tid, pending)?);
+        // Threads may read and set each other's affinity masks at any time.
+        self.same_cpu.restore();
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use super::blocks::{BlockBuilder, PendingBlock};
 use super::code::{Code, CodeCache, Kind};
 use super::kernel::{self, Stop};
+use super::same_cpu::SameCpu;
 use super::traps::Traps;
 use crate::{Interval, Marker, SinkError};
 
@@ -67,11 +68,13 @@ impl Thread {
         Self::new(tid, self.pending)
     }
 
-    /// Lets it do what comes next, and says what that is.
+    /// Lets it do what comes next, and says what that is. The only thread of a process is pinned to the tracer's CPU
+    /// while it executes code.
     pub(super) fn go_on(
         &mut self,
         cache: &mut CodeCache,
         blocks: &mut BlockBuilder<'_>,
+        same_cpu: Option<&mut SameCpu>,
     ) -> Result<Kind, StepError> {
         if self.traps.is_in_call() {
             kernel::to_call(self.tid)?;
@@ -79,6 +82,11 @@ impl Thread {
         }
         self.look_ahead(cache, blocks)?;
         let kind = self.kind();
+        match same_cpu {
+            Some(same_cpu) if kind == Kind::SystemCall => same_cpu.restore(),
+            Some(same_cpu) => same_cpu.pin(self.tid),
+            None => {}
+        }
         // Before it happens: it may be the thread's last, or take long.
         if kind == Kind::SystemCall && self.signal == 0 {
             self.emit(blocks)?;

@@ -4,7 +4,7 @@
 use super::{assert_checks, assert_reset_forgets, assert_tallies};
 use crate::checksum::checksum;
 
-/// Blocks of the file of 64 KiB that most of these tests are told to use.
+/// Blocks of the file of 64 KiB that most of these tests use by their parameters.
 const BLOCKS: u64 = 64;
 const FILE_SIZE: &str = "file_size=64KiB";
 /// Of the tests that write synchronously, which use half.

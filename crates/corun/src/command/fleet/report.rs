@@ -137,7 +137,7 @@ impl Arguments {
     }
 }
 
-/// The results that count, and what became of nodes that have none.
+/// The results that count, and why nodes have none.
 fn of_campaign(plan: &Plan, directory: &Directory) -> Result<Results, Problem> {
     let (found, queue) = looked_at(plan, directory)?;
     let state = status(plan, directory, &found, queue.as_ref());

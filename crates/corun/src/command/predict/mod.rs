@@ -101,8 +101,8 @@ pub(crate) struct Arguments {
     #[arg(value_parser = values::duration)]
     max_time: Duration,
     /// Stop after a round of windows when the interval of the slowdown beside siblings is no wider than ± this, the model's
-    /// own error left out; a round takes about 20s of --max-time
-    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = values::percentage)]
+    /// own error left out, which is about three times as wide; a round takes about 15s of --max-time
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = values::percentage)]
     target: f64,
     /// Do not measure the program on this machine
     #[arg(long)]
@@ -244,7 +244,7 @@ fn predicted<T>(
 }
 
 /// The time of a round of windows, at least.
-const ROUND: Duration = Duration::from_secs(20);
+const ROUND: Duration = Duration::from_secs(15);
 /// The part of the time that is for measuring on siblings.
 const PART_ON_SIBLINGS: u32 = 3;
 

@@ -67,13 +67,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(code(Exit::Done))
 }
 
-/// A reader whose progress is told.
-struct Told<'a, R> {
+/// A reader whose progress is counted.
+struct Counted<'a, R> {
     input: R,
     read: Counter<'a>,
 }
 
-impl<R: Read> Read for Told<'_, R> {
+impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(buffer)?;
         self.read.add(count as u64);
@@ -129,7 +129,7 @@ impl Arguments {
         let line = StepProgress::new(self.quiet);
         let bytes = std::fs::metadata(&self.file).ok().filter(std::fs::Metadata::is_file);
         line.begin(Stage::new("converting the trace", "bytes", bytes.map(|it| it.len())));
-        let input = Told { input: BufReader::new(file), read: Counter::new(&line) };
+        let input = Counted { input: BufReader::new(file), read: Counter::new(&line) };
         let imported = champsim::import_file(&self.file, input, place.writer()?)?;
         line.finish();
         place.finish()?;

@@ -360,3 +360,27 @@ fn what_a_trace_does_not_have_and_what_would_lose_it_is_refused() {
     ");
     check(&scratch.file("trace"));
 }
+
+/// Between its system calls, a thread is pinned to the tracer's CPU.
+#[test]
+fn a_program_that_is_stepped_sees_its_own_affinity_mask() {
+    let of = |status: &str| {
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        line.expect("the CPUs of a process").trim().to_owned()
+    };
+    let scratch = Scratch::new();
+    let stepped = |program: &[&str]| {
+        let mut command = corun(["trace", "--once", "--quiet", "--tracer=ptrace", "-o"]);
+        command.arg(scratch.file("status.trace")).arg("--").args(program);
+        let outcome = Outcome::of(&mut command);
+        assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+        of(&outcome.output)
+    };
+    let own = of(&std::fs::read_to_string("/proc/self/status").unwrap());
+    assert_eq!(stepped(&["cat", "/proc/self/status"]), own);
+    // One that sets its own mask keeps it.
+    let last = own.rsplit([',', '-']).next().unwrap();
+    let pinned = ["taskset", "--cpu-list", last, "cat", "/proc/self/status"];
+    assert_eq!(stepped(&pinned), last);
+}

@@ -30,9 +30,7 @@ impl Load {
         let is_over = Arc::new(AtomicBool::new(false));
         let end = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {
-            let mut cpus = CpuSet::new();
-            cpus.set(cpu);
-            sched_setaffinity(None, &cpus).expect("the CPU is online");
+            pin_to(cpu);
             run(turns, &end)
         });
         Self { is_over, thread }
@@ -43,6 +41,16 @@ impl Load {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().expect("it does not panic")
     }
+}
+
+/// The calling thread runs on this logical CPU alone from now on.
+///
+/// # Panics
+/// If the CPU is not online.
+pub(crate) fn pin_to(cpu: usize) {
+    let mut cpus = CpuSet::new();
+    cpus.set(cpu);
+    sched_setaffinity(None, &cpus).expect("the CPU is online");
 }
 
 fn run(turns: Turns, is_over: &AtomicBool) -> Vec<[u64; 2]> {

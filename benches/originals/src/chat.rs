@@ -1,17 +1,12 @@
 //! chat beside a C program of corun's own, thread for thread and connection for connection: the
 //! benchmark of corun-workload, which has both in one process.
 
-use std::path::Path;
-use std::process::Command;
-
 /// Runs the benchmark, which prints its own table; whether it reaches its limit.
 ///
 /// # Errors
 /// If cargo cannot be started.
 pub(crate) fn beside_c() -> Result<bool, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let mut command = corun_testing::cargo();
     command.args(["bench", "--package=corun-workload", "--bench=chat", "--quiet"]);
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     println!();

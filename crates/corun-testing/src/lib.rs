@@ -1,4 +1,5 @@
-//! What corun's own tests and benchmarks share: a skip that is counted, never silent, and a text.
+//! What corun's own tests and benchmarks share: a skip that is counted, never silent, a text, and a cargo that
+//! builds nothing again.
 //!
 //! A test that cannot run on this machine calls [`skip`] and returns. `scripts/test` names a file
 //! in `CORUN_SKIPS`, prints what was written there, and fails a CI run on a skip that is not in
@@ -8,6 +9,7 @@ mod text;
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::process::Command;
 
 pub use text::text;
 
@@ -40,6 +42,22 @@ fn append(variable: &str, line: &str) {
     }
 }
 
+/// cargo, as from a shell in the repository.
+///
+/// cargo gives to what it runs the name and the folder of its package. Build scripts that look at these, as ring's
+/// does, would be run again, and what depends on them would be built again, now and once more afterwards.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let is_of_package = |prefix| name.to_string_lossy().starts_with(prefix);
+        if ["CARGO_MANIFEST_", "CARGO_PKG_"].into_iter().any(is_of_package) {
+            cargo.env_remove(name);
+        }
+    }
+    cargo.current_dir(repository());
+    cargo
+}
+
 /// The root folder of the repository.
 pub fn repository() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -53,4 +71,20 @@ pub fn reference(folder: &str) -> Option<PathBuf> {
         .map_or_else(|| repository().join("../shared"), PathBuf::from);
     let path = root.join(folder);
     path.is_dir().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// cargo gives this test the names that must not be passed on.
+    #[test]
+    fn another_cargo_is_not_given_the_package_of_this_one() {
+        let cargo = cargo();
+        let taken: Vec<_> =
+            cargo.get_envs().filter_map(|(name, value)| value.is_none().then_some(name)).collect();
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
+            assert!(taken.iter().any(|it| *it == name), "{name} is passed on");
+        }
+    }
 }

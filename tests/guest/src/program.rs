@@ -22,12 +22,13 @@ pub(crate) struct Program {
 ///
 /// `CORUN_TEST_FEATURES` names the features that those tests are built with, so that nothing is built twice.
 pub(crate) fn corun(target: &Path, cache: &Path) -> Result<Program, Unavailable> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build
-        .args(["test", "--no-run", "--quiet", "--locked", "--workspace"])
-        .args(["--exclude", env!("CARGO_PKG_NAME"), "--test", "command_line"])
-        .current_dir(corun_testing::repository());
+    let mut build = corun_testing::cargo();
+    build.args(["test", "--no-run", "--quiet", "--locked", "--workspace"]).args([
+        "--exclude",
+        env!("CARGO_PKG_NAME"),
+        "--test",
+        "command_line",
+    ]);
     if let Ok(features) = std::env::var("CORUN_TEST_FEATURES") {
         build.args(["--features", &features]);
     }

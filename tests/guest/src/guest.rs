@@ -111,7 +111,7 @@ impl Guest {
             .collect::<Vec<_>>()
             .join(" ");
         [
-            &["-machine", "q35", "-accel", "tcg,thread=multi", "-m", "512M"][..],
+            &["-machine", "q35", "-accel", "tcg,thread=multi", "-m", "768M"][..],
             &["-cpu", self.cpu.model(), "-smp", &shape],
             &["-initrd", "initramfs", "-append", &kernel_arguments],
             &["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"],

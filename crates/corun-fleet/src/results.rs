@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_answer_counts_until_one_is_chosen_and_then_for_ever() {
+    fn the_first_answer_counts_until_one_is_chosen_and_then_forever() {
         let made = Made::new();
         made.done(1, "8-1", "2026-01-02");
         assert_eq!(made.counted(), "8-1");

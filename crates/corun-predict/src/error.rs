@@ -7,7 +7,7 @@ use corun_model::ModelError;
 use corun_record::{Actionable, Exit};
 use corun_sim::SimulationError;
 use corun_trace::format::FormatError;
-use corun_trace::{Ending, TraceError, Traced};
+use corun_trace::{Ending, Target, TraceError, Traced};
 
 /// The error that ends a prediction.
 #[derive(Debug, thiserror::Error)]
@@ -41,13 +41,22 @@ pub enum PredictError {
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// The program died.
-    #[error("expected a program that ends by itself, found one that was {}", killed(.0))]
-    Killed(i32),
+    #[error("expected a program that ends by itself, found that `{program}` was {}", Ending::Killed(*signal))]
+    Killed {
+        /// Its name, without the folder.
+        program: String,
+        /// The signal's number.
+        signal: i32,
+    },
     /// The program does nothing but prepare for another one.
     #[error(
-        "expected a program that does its work itself, found one that becomes another program (exec), which ran untraced"
+        "expected a program that does its work itself, found that `{program}` becomes another program (exec), which ran \
+         untraced"
     )]
-    BecomesAnother,
+    BecomesAnother {
+        /// Its name, without the folder.
+        program: String,
+    },
     /// This machine's memory, as it was found, makes no model.
     #[error("expected memory that a model can have, found: {0}")]
     Memory(ModelError),
@@ -70,13 +79,20 @@ pub enum PredictError {
 
 impl PredictError {
     /// Fails unless the program did its own work and ended by itself.
-    pub(crate) fn check_ending(traced: &Traced) -> Result<(), Self> {
+    pub(crate) fn check_ending(target: &Target, traced: &Traced) -> Result<(), Self> {
         match traced.ending {
-            Ending::Exited(_) if traced.becomes_another => Err(Self::BecomesAnother),
+            Ending::Exited(_) if traced.becomes_another => {
+                Err(Self::BecomesAnother { program: name(target) })
+            }
             Ending::Exited(_) => Ok(()),
-            Ending::Killed(signal) => Err(Self::Killed(signal)),
+            Ending::Killed(signal) => Err(Self::killed(target, signal)),
             Ending::Interrupted => Err(Self::Interrupted { during: "traced" }),
         }
+    }
+
+    /// The program died of a signal.
+    pub(crate) fn killed(target: &Target, signal: i32) -> Self {
+        Self::Killed { program: name(target), signal }
     }
 }
 
@@ -125,12 +141,12 @@ impl Actionable for PredictError {
                 "Make sure that nothing else writes to the trace's folder.".to_owned()
             }
             Self::Simulation(error) => error.next_step(),
-            Self::Killed(_) => {
+            Self::Killed { .. } => {
                 "Make the program end by itself first; if it does so without corun, try another \
                  --tracer."
                     .to_owned()
             }
-            Self::BecomesAnother => {
+            Self::BecomesAnother { .. } => {
                 "Give the program that it becomes, with its arguments: of `env`, `taskset` and the like the command after \
                  their options."
                     .to_owned()
@@ -152,8 +168,10 @@ impl Actionable for PredictError {
     }
 }
 
-fn killed(signal: &i32) -> Ending {
-    Ending::Killed(*signal)
+/// Which of several programs it is, as a user wrote it or nearly so.
+fn name(target: &Target) -> String {
+    let program = &target.program;
+    corun_record::shown(program.file_name().unwrap_or(program.as_os_str()))
 }
 
 fn no_room() -> String {

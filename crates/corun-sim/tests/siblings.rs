@@ -592,7 +592,7 @@ fn beside_copies_of_everything_a_thread_takes_as_long_as_alone() {
 
 #[test]
 fn what_is_left_of_a_width_is_the_siblings() {
-    // mov r8d, edi: renaming alone, of code that is fetched and decoded anew in each round.
+    // mov r8d, edi: renaming alone, of code that is fetched and decoded again in each round.
     let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
     let model = find("zen4");
     let own =

@@ -76,7 +76,7 @@ impl Watch {
                 let is_restored = become_standard_output(&real);
                 let (written, open) = reading.end()?;
                 if let Some(open) = open {
-                    pass_on_for_ever(&open, &real);
+                    pass_on_forever(&open, &real);
                 }
                 is_restored.ok().map(|()| written)
             }
@@ -132,7 +132,7 @@ fn read(mut reader: File, mut to: Option<File>, is_over: &AtomicBool) -> (Writte
 }
 
 /// Children that outlive the program may write long after this process has ended, as they could alone.
-fn pass_on_for_ever(from: &File, to: &OwnedFd) {
+fn pass_on_forever(from: &File, to: &OwnedFd) {
     let mut chunk = [0_u8; 4096];
     // SAFETY: the child makes system calls only, with descriptors and memory that it has.
     unsafe {

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn no_thread_waits_for_ever() {
+    fn no_thread_waits_forever() {
         let past = Instant::now();
         for side in [Side::Serving, Side::Returning] {
             assert!(SharedLine::default().play(side, past).is_empty(), "{side:?}");

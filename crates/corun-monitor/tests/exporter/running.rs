@@ -10,7 +10,7 @@ use std::time::Duration;
 use corun_measure::execution::Interrupt;
 use corun_monitor::exporter::{Exposition, Limits, Page, Server, ServerError};
 
-/// No answer takes so long; a test that would wait for ever fails instead.
+/// No answer takes so long; a test that would wait forever fails instead.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, stopped when it is dropped.

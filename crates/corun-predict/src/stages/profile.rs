@@ -33,7 +33,7 @@ impl ProfiledRun {
                 if pre_run.learns() { "profiling the program" } else { "counting instructions" };
             progress.begin(Stage::new(what, "", None));
             let found = run(job, subject.target, pre_run, stop)?;
-            PredictError::check_ending(&found.traced)?;
+            PredictError::check_ending(subject.target, &found.traced)?;
             result = Some(found);
         }
         Ok(Self {
@@ -56,7 +56,7 @@ fn run(
         }
         // A program that dies before its first event looks like a tracer failure: run it natively to distinguish them.
         match Native::run(target, stop).map(|native| native.ending) {
-            Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
+            Ok(Ending::Killed(signal)) => PredictError::killed(target, signal),
             Ok(Ending::Interrupted) => PredictError::Interrupted { during: "traced" },
             _ => PredictError::Trace(error),
         }

@@ -134,7 +134,7 @@ impl Windows {
             let part = (plan, None);
             let traced = trace_quietly(target, part, &job.tracer, Vec::new(), progress, stop);
             let (outcome, bytes) = traced.map_err(PredictError::Trace)?;
-            PredictError::check_ending(&outcome.traced)?;
+            PredictError::check_ending(target, &outcome.traced)?;
             traces.push(Trace::from_bytes(bytes).map_err(PredictError::Format)?);
         }
         let is_empty = |trace: &Trace| trace.threads().iter().all(|it| it.instructions == 0);

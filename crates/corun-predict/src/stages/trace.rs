@@ -46,7 +46,7 @@ impl RecordedRun {
         let part = (plan.clone(), instructions);
         let traced = trace_quietly(subject.target, part, &job.tracer, output, progress, stop);
         let (outcome, _) = traced.map_err(PredictError::Trace)?;
-        PredictError::check_ending(&outcome.traced)?;
+        PredictError::check_ending(subject.target, &outcome.traced)?;
         let instructions = outcome.traced.instructions.saturating_sub(before);
         let input = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
         let trace = Trace::from_file(input).map_err(PredictError::Format)?;

@@ -519,7 +519,7 @@ fn daemons_alone_run_until_the_time_is_over() {
 }
 
 #[test]
-fn what_would_last_for_ever_ends() {
+fn what_would_last_forever_ends() {
     // Longer than 64 bits of nanoseconds.
     for step in [Step::Run(Amount::Fixed(1 << 61)), Step::Sleep(Amount::Fixed(1 << 61))] {
         let mut load = Load::default();

@@ -401,7 +401,7 @@ impl<F: InstructionSource> Core<F> {
         }
     }
 
-    /// Whether a thread has begun anew because of other cores.
+    /// Whether a thread has begun again because of other cores.
     #[cfg(test)]
     pub(crate) fn has_machine_cleared(&self) -> bool {
         self.threads.iter().any(|thread| thread.cleared > 0)

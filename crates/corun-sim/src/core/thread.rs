@@ -72,11 +72,11 @@ pub(crate) struct Thread<F> {
     pub(crate) paused: u64,
     /// From when on it continues after the last synchronisation point.
     pub(crate) resumes: u64,
-    /// From when on it renames again, after it had to begin anew.
+    /// From when on it renames again, after it had to begin again.
     pub(crate) cleared: u64,
-    /// The oldest load that it has to begin anew with, once that is the oldest instruction.
+    /// The oldest load that it has to begin again with, once that is the oldest instruction.
     pub(crate) ordering_violation: Option<u64>,
-    /// Whether it has begun anew with the oldest instruction, which then is not too early again.
+    /// Whether it has begun again with the oldest instruction, which then is not too early again.
     pub(crate) is_reexecuting: bool,
     /// Until when the oldest micro-op is not retired because another core may take back what it loaded.
     pub(crate) held_until: u64,

@@ -87,7 +87,7 @@ impl Wheel {
         self.near(now).into_iter().chain(far).min()
     }
 
-    /// The next one in the ring, whose slots begin anew after the last.
+    /// The next one in the ring, whose slots begin again after the last.
     fn near(&self, now: u64) -> Option<u64> {
         let first = (now + 1) as usize % SLOTS;
         (0..=self.occupied.len()).find_map(|words| {

@@ -24,7 +24,7 @@ impl<F: InstructionSource> Core<F> {
                     let mut all = lines(in_flight.address, in_flight.span.into());
                     all.any(|at| thread.pages.physical(at) >> shift == line)
                 };
-                // What it began anew with is not too early again: every thread gets on.
+                // What it began again with is not too early again: every thread gets on.
                 let spared = thread.rob.front().filter(|_| thread.is_reexecuting);
                 let first = spared.map_or(thread.oldest, |oldest| oldest.end);
                 let early = (first..thread.next).find(|&sequence| {

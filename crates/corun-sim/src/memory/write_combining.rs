@@ -10,7 +10,7 @@ use corun_model::LINE;
 pub(super) const GATHERED: usize = 8;
 
 impl Private {
-    /// Whether a store is to a line that is gathered already. Who stores where it has stored before begins it anew.
+    /// Whether a store is to a line that is gathered already. Who stores where it has stored before begins it again.
     fn gathers(&mut self, line: Line, offset: u64) -> bool {
         if let Some(place) = self.gathered.iter().position(|(other, _)| *other == line) {
             if self.gathered[place].1 < offset {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_full_is_gathered_anew() {
+    fn a_line_that_was_full_is_gathered_again() {
         let model = corun_model::find("zen4").unwrap();
         let mut memory = Memory::new(&model, &[1]);
         let begin = memory.locate(request(0, 0), 0).ready;

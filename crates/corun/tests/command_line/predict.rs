@@ -226,7 +226,7 @@ fn what_cannot_be_predicted_says_why() {
     ");
     insta::assert_snapshot!(reported(&["--model=zen3", "--", "sh", "-c", "kill -SEGV $$"]), @"
     exit 1
-    corun: expected a program that ends by itself, found one that was killed by signal 11
+    corun: expected a program that ends by itself, found that `sh` was killed by signal 11
       Make the program end by itself first; if it does so without corun, try another --tracer.
     ");
     let unknown = reported(&["--model=zen33", "--", "true"]);
@@ -255,9 +255,17 @@ fn a_program_that_leaves_its_work_to_others_is_not_predicted() {
     for command in becoming {
         let outcome = Outcome::of(predict(&["--whole"]).arg("--").args(*command));
         assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
-        let expected = "expected a program that does its work itself, found one that becomes another program (exec)";
-        assert!(outcome.errors.contains(expected), "{}", outcome.errors);
+        let expected = format!(
+            "expected a program that does its work itself, found that `{}` becomes another program (exec)",
+            command[0]
+        );
+        assert!(outcome.errors.contains(&expected), "{}", outcome.errors);
         assert!(outcome.errors.contains("Give the program that it becomes"), "{}", outcome.errors);
+    }
+    if !becoming.is_empty() {
+        let options = ["--quiet", "--model=zen3", "--beside=env true", "--", "true"];
+        let beside = Outcome::of(corun(["predict"]).args(options));
+        assert!(beside.errors.contains("found that `env` becomes another"), "{}", beside.errors);
     }
     // One that the kernel refuses to replace goes on, and says so itself.
     let refused = Outcome::of(predict(&["--no-measure"]).args(["--", "env", "/"]));

@@ -99,7 +99,7 @@ fn what_contradicts_sysfs_is_measured_longer() {
 }
 
 #[test]
-fn a_pair_that_decides_nothing_does_not_take_for_ever() {
+fn a_pair_that_decides_nothing_does_not_take_forever() {
     let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
     let rounds = |lag| {
         let locations = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();

@@ -90,7 +90,7 @@ impl Predictor {
     /// Predicts a branch that the program executed, and learns from it at once.
     ///
     /// `at` is where the branch lies, `length` its bytes, `target` where the program went on. A thread
-    /// is active from its first branch on; partitioned tables begin anew when one more is.
+    /// is active from its first branch on; partitioned tables begin again when one more is.
     pub(crate) fn branch(
         &mut self,
         thread: usize,

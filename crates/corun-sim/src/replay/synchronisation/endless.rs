@@ -1,5 +1,5 @@
 //! Spins that could never end, since what is read off a recording is a guess where markers are not exact: threads would wait
-//! for each other for ever. Going through all waits once, without time, finds them.
+//! for each other forever. Going through all waits once, without time, finds them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -223,7 +223,7 @@ impl Waits {
         spins
     }
 
-    /// Lets a thread find something at a place before any other one stores it, since it would wait for ever otherwise: it puts
+    /// Lets a thread find something at a place before any other one stores it, since it would wait forever otherwise: it puts
     /// items into a ring, which has room for some at first. Of several, the thread that came by most often before it waited
     /// for the first time. Whether there is one.
     pub(super) fn relax(&mut self, endless: &HashSet<Site>) -> bool {

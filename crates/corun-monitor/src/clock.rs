@@ -1,5 +1,5 @@
-//! The kernel's clocks, and the number of the calling thread. Intervals are measured by the monotonic one, which nobody sets and which stands still
-//! while the machine is suspended; costs by the CPU time of the calling thread.
+//! The kernel's clocks, and the number of the calling thread. Intervals are measured by the monotonic clock, which nobody
+//! sets and which stands still while the machine is suspended; costs by the CPU time of the calling thread.
 
 use rustix::thread::{clock_nanosleep_absolute, gettid};
 use rustix::time::{ClockId, Timespec, clock_gettime};

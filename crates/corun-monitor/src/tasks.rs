@@ -531,6 +531,7 @@ mod tests {
         table.read(&mut files, 9_000_000_000).unwrap();
         assert_eq!(files.reads, 1, "a process that used nothing");
     }
+
     #[test]
     fn a_thread_that_was_active_lately_is_read_before_all_are_listed() {
         let mut files = vanishing(&[10]);

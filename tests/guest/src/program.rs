@@ -23,12 +23,8 @@ pub(crate) struct Program {
 /// `CORUN_TEST_FEATURES` names the features that those tests are built with, so that nothing is built twice.
 pub(crate) fn corun(target: &Path, cache: &Path) -> Result<Program, Unavailable> {
     let mut build = corun_testing::cargo();
-    build.args(["test", "--no-run", "--quiet", "--locked", "--workspace"]).args([
-        "--exclude",
-        env!("CARGO_PKG_NAME"),
-        "--test",
-        "command_line",
-    ]);
+    build.args(["test", "--no-run", "--quiet", "--locked", "--workspace"]);
+    build.args(["--exclude", env!("CARGO_PKG_NAME"), "--test", "command_line"]);
     if let Ok(features) = std::env::var("CORUN_TEST_FEATURES") {
         build.args(["--features", &features]);
     }

@@ -6,7 +6,7 @@ use corun_stats::percent;
 use crate::prose::plural;
 
 /// Rows without a claim that are named one by one, if there are no more.
-const TOLD: usize = 3;
+const NAMED: usize = 3;
 
 /// The answers in sentences: changes first, then what is known of the rest.
 pub fn answers(comparison: &RunComparison) -> Vec<(ChangeAnswer, String)> {
@@ -27,7 +27,7 @@ pub fn answers(comparison: &RunComparison) -> Vec<(ChangeAnswer, String)> {
     } else if unchanged == rest.len() && answers.is_empty() {
         let all = plural(unchanged, "observation");
         answers.push((ChangeAnswer::NoChange, format!("No change beyond {bound}: all {all}.")));
-    } else if rest.len() <= TOLD {
+    } else if rest.len() <= NAMED {
         answers.extend(rest.into_iter().map(sentence));
     } else {
         let open = rest.len() - unchanged;

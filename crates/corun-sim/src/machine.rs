@@ -37,6 +37,12 @@ impl<F: InstructionSource> Machine<F> {
         Self { cores: cores.collect(), ended, memory, watch }
     }
 
+    /// A part of the run was left out before what comes next: the second and the last level hold lines of it.
+    pub(crate) fn expect_earlier_lines(&mut self) {
+        let now = self.cores.iter().map(Core::now).min().unwrap_or(0);
+        self.memory.expect_earlier_lines(now);
+    }
+
     /// What a thread of a core has done up to now.
     pub(crate) fn state(&self, core: usize, thread: usize) -> State {
         let requests = self.memory.requests(core, thread);

@@ -20,6 +20,13 @@ impl BackgroundFills {
         Self { rate, known: vec![None; sets as usize], chance: Chance::default() }
     }
 
+    /// No set has got any up to cycle `now` that was not asked before.
+    pub(super) fn begin(&mut self, now: u64) {
+        for known in &mut self.known {
+            known.get_or_insert(now);
+        }
+    }
+
     /// How many lines have come into a set of so many ways since it was last asked; no more than some times the ways,
     /// after which hardly anything is left of what was there, whichever line leaves first. Before it is asked at all it is
     /// full: background work did not begin with the simulation.

@@ -63,10 +63,12 @@ pub(super) struct Evicted {
 const EMPTY: Line = Line::MAX;
 /// Lines of cores that are not simulated have this one, all of them.
 const BACKGROUND: Line = EMPTY - 1;
+/// Lines that came while nothing was simulated have this one, all of them.
+const EARLIER: Line = EMPTY - 2;
 
-/// Whether a place holds a line of a core that is simulated.
+/// Whether a place holds a line that a simulated core brought.
 fn is_own_line(line: Line) -> bool {
-    !matches!(line, EMPTY | BACKGROUND)
+    !matches!(line, EMPTY | BACKGROUND | EARLIER)
 }
 
 /// Re-reference interval of a line that is about to leave (Jaleel et al. 2010, two bits).
@@ -86,6 +88,8 @@ pub(super) struct Cache {
     clock: u32,
     /// What threads lost to each other, where several share it.
     shadow_tags: Option<ShadowTags>,
+    /// Whether it held lines before the simulation, of which none is known.
+    had_earlier_lines: bool,
     /// Which cores that are not simulated use it, too.
     background_fills: Option<BackgroundFills>,
     chance: Chance,
@@ -121,7 +125,19 @@ impl Cache {
         let replacement = size.replacement;
         let (clock, chance) = (0, Chance::default());
         let (shadow_tags, background_fills) = (None, None);
-        Self { sets, mask, ways, replacement, groups, clock, shadow_tags, background_fills, chance }
+        let had_earlier_lines = false;
+        Self {
+            sets,
+            mask,
+            ways,
+            replacement,
+            groups,
+            clock,
+            shadow_tags,
+            had_earlier_lines,
+            background_fills,
+            chance,
+        }
     }
 
     /// One into which cores that are not simulated bring so many lines a cycle.
@@ -136,6 +152,30 @@ impl Cache {
         let cache = Self::of(size);
         let shadow_tags = (threads > 1).then(|| ShadowTags::new(cache.sets, cache.ways, threads));
         Self { shadow_tags, ..cache }
+    }
+
+    /// A part of the run was left out up to cycle `now`: where no line is known, there is one of that part.
+    ///
+    /// An unknown line is the oldest of its set. It turns out to be the first one that is asked for and not known, until none
+    /// is left: the estimate of Kessler, Hill and Wood (A comparison of trace-sampling techniques for multi-megabyte
+    /// caches, 1994) for a cache whose lines are still in use.
+    pub(super) fn expect_earlier_lines(&mut self, now: u64) {
+        self.had_earlier_lines = true;
+        let oldest = self.oldest_rank();
+        for Group { lines, ranks, .. } in &mut self.groups {
+            for (line, rank) in lines.iter_mut().zip(ranks).filter(|(line, _)| !is_own_line(**line))
+            {
+                (*line, *rank) = (EARLIER, oldest);
+            }
+        }
+        if let Some(fills) = &mut self.background_fills {
+            fills.begin(now);
+        }
+    }
+
+    /// What the replacement remembers of a line that is about to leave.
+    fn oldest_rank(&self) -> u32 {
+        if self.replacement == Replacement::Rrip { DISTANT } else { 0 }
     }
 
     fn number(&self, line: Line) -> u64 {
@@ -199,6 +239,21 @@ impl Cache {
         let place = self.place(line, set)?;
         self.touch(set, place);
         Some(&mut self.groups[set.group].held[place])
+    }
+
+    /// The same, or one of [earlier lines](Self::expect_earlier_lines), which is this one from now on and a thread's.
+    pub(super) fn find_or_recognise(&mut self, line: Line, thread: u8) -> Option<&mut Held> {
+        if self.had_earlier_lines {
+            let set = self.set(line);
+            self.make_room(set);
+            if self.place(line, set).is_none() {
+                let places = set.first..set.first + self.ways;
+                let way = position(&self.groups[set.group].lines[places], EARLIER)?;
+                self.take_in(set, set.first + way, line, 0, State::Exclusive, thread);
+                self.note(set, set.first + way, None);
+            }
+        }
+        self.find(line)
     }
 
     /// The group and the place of a line that was [found](Self::find) last in its set.
@@ -303,13 +358,20 @@ impl Cache {
         let ways = set.first..set.first + self.ways;
         let number = set.group as u64 * GROUP + (set.first / self.ways) as u64;
         let all = || lines[ways.clone()].iter().zip(&held[ways.clone()]);
-        let count =
-            |thread| all().filter(|(line, held)| **line != EMPTY && held.thread == thread).count();
+        let count = |thread| {
+            all()
+                .filter(|(line, held)| !matches!(**line, EMPTY | EARLIER) && held.thread == thread)
+                .count()
+        };
         let came = (held[place].thread, lines[place]);
         held[place].was_evicted = shadow_tags.fill(number, came, left, count);
     }
 
     fn make_room(&mut self, set: Set) {
+        let (line, rank) = match self.had_earlier_lines {
+            true => (EARLIER, self.oldest_rank()),
+            false => (EMPTY, 0),
+        };
         let group = &mut self.groups[set.group];
         if group.lines.is_empty() {
             let empty = Held {
@@ -322,9 +384,9 @@ impl Cache {
             };
             let places = self.sets.min(GROUP) as usize * self.ways;
             *group = Group {
-                lines: vec![EMPTY; places],
+                lines: vec![line; places],
                 found: (0..self.sets.min(GROUP) as u32).map(|set| set * self.ways as u32).collect(),
-                ranks: vec![0; places],
+                ranks: vec![rank; places],
                 held: vec![empty; places],
             };
         }

@@ -189,6 +189,13 @@ impl Memory {
         }
     }
 
+    /// A part of the run was left out up to cycle `now`: the second and the last level hold lines of it, which are not known.
+    pub(crate) fn expect_earlier_lines(&mut self, now: u64) {
+        let second = self.cores.iter_mut().flat_map(|core| core.l2.each());
+        let last = self.groups.iter_mut().filter_map(|group| group.l3.as_mut());
+        second.chain(last).for_each(|cache| cache.expect_earlier_lines(now));
+    }
+
     /// Whether a buffer for a miss of the first level is free.
     #[inline]
     pub(crate) fn has_buffer(&mut self, core: usize, requester: Requester, now: u64) -> bool {
@@ -457,7 +464,8 @@ impl Memory {
         let own = &mut self.cores[core];
         let stream = own.prefetchers.of(requester).stream(line);
         let start = own.l2_link.of(requester).take(now);
-        let found = own.l2.of(requester).find(line).map(|held| *held);
+        let l2 = own.l2.of(requester);
+        let found = l2.find_or_recognise(line, requester.thread).map(|held| *held);
         let reply = match found {
             Some(held) if held.hands_on(is_write) => {
                 let ready = held.ready.max(start);
@@ -535,7 +543,8 @@ impl Memory {
         let start = self.cores[core].l3_link.take(now);
         self.let_background_fills_in(core, line, start);
         let group = &mut self.groups[core / self.group_size];
-        let found = group.l3.as_mut().and_then(|l3| l3.find(line)).map(|held| held.ready);
+        let found = group.l3.as_mut().and_then(|l3| l3.find_or_recognise(line, 0));
+        let found = found.map(|held| held.ready);
         let (ready, origin) = match found {
             Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
             None => {

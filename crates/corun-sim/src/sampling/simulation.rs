@@ -122,6 +122,10 @@ impl<'a> WindowSimulation<'a> {
     ) -> Result<Option<SimulatedSection>, SimulationError> {
         let section = &self.sections[section];
         let mut machine = self.machine(section)?;
+        let mut is_after_gap = section.begin > 0;
+        if is_after_gap {
+            machine.expect_earlier_lines();
+        }
         // A core begins with a whole block.
         let early = section.place.saturating_sub(machine.source(0, 0).place());
         let origin = section.begin - early.min(section.begin);
@@ -139,7 +143,13 @@ impl<'a> WindowSimulation<'a> {
         let number = section.intervals.start as u64;
         let mut course = Course::new(self.run.recording, &self.siblings, (self.seed, number));
         let mut collected = Collected::new(machine.state(0, 0), before(self.run.recording.trace));
+        let mut simulated_to = 0;
         for interval in own {
+            if !is_after_gap && interval.place > simulated_to {
+                is_after_gap = true;
+                machine.expect_earlier_lines();
+            }
+            simulated_to = interval.place + (interval.end - interval.begin);
             let begun = machine.state(0, 0);
             let end = interval.end - origin;
             if interval.phase == Phase::WarmUp {

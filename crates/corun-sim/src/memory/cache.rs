@@ -471,6 +471,40 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_what_was_left_out_are_recognised_once() {
+        for replacement in ALL {
+            let mut cache = empty(64, 8, replacement).with_background_fills(0.01);
+            // A line that was simulated stays itself; other cores' lines are not there before the time that is left out.
+            cache.insert(7, 0, State::Modified, 0);
+            cache.expect_earlier_lines(1000);
+            assert_eq!(cache.came(9, 1000), 0, "{replacement:?}");
+            assert!(cache.find(9).is_none(), "{replacement:?}");
+            let known =
+                |cache: &mut Cache, line| cache.find_or_recognise(line, 0).map(|held| held.state);
+            assert_eq!(known(&mut cache, 7), Some(State::Modified), "{replacement:?}");
+            let first: Vec<_> = (512..1024).map(|line| known(&mut cache, line)).collect();
+            // Seven earlier lines beside line 7.
+            assert_eq!(first.iter().filter(|it| it.is_none()).count(), 1, "{replacement:?}");
+            assert_eq!(known(&mut cache, 2000), None, "{replacement:?}: none is left");
+            assert_eq!(known(&mut cache, 515), Some(State::Exclusive), "{replacement:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_line_takes_the_place_of_an_earlier_one() {
+        for replacement in [Replacement::Lru, Replacement::Rrip] {
+            let mut cache = empty(1, 4, replacement);
+            cache.expect_earlier_lines(0);
+            assert_eq!(cache.insert(1, 0, State::Exclusive, 0), None);
+            assert_eq!(
+                (2..6).filter(|line| cache.find_or_recognise(*line, 0).is_some()).count(),
+                3
+            );
+            assert!(cache.find(1).is_some(), "{replacement:?}");
+        }
+    }
+
+    #[test]
     fn what_fits_stays_and_what_does_not_leaves() {
         for replacement in ALL {
             let mut cache = empty(64, 8, replacement);

@@ -43,8 +43,13 @@ fn prepare(program: &Path, cache: &Path) -> Result<Program, Unavailable> {
     let name = program.file_name().unwrap_or_default();
     let path = cache.join(name);
     run(Command::new("strip").arg("-o").arg(&path).arg(program))?;
-    let listed = run(Command::new("ldd").arg(&path))?;
-    Ok(Program { path, libraries: libraries(&listed) })
+    let libraries = libraries_of(&path)?;
+    Ok(Program { path, libraries })
+}
+
+/// The absolute paths of a program's shared libraries, the loader among them.
+pub(crate) fn libraries_of(program: &Path) -> Result<BTreeSet<PathBuf>, Unavailable> {
+    run(Command::new("ldd").arg(program)).map(|listed| libraries(&listed))
 }
 
 /// The absolute paths that `ldd` lists: `libc.so.6 => /lib/libc.so.6 (0x..)`, and the loader by its path alone.

@@ -20,7 +20,7 @@ impl BackgroundFills {
         Self { rate, known: vec![None; sets as usize], chance: Chance::default() }
     }
 
-    /// No set has got any up to cycle `now` that was not asked before.
+    /// Sets that were not asked yet are not full of background lines: theirs come from cycle `now` on.
     pub(super) fn begin(&mut self, now: u64) {
         for known in &mut self.known {
             known.get_or_insert(now);

@@ -241,7 +241,8 @@ impl Cache {
         Some(&mut self.groups[set.group].held[place])
     }
 
-    /// The same, or one of [earlier lines](Self::expect_earlier_lines), which is this one from now on and a thread's.
+    /// A line that it holds and that is used now. One that is not known takes the place of one of the
+    /// [earlier lines](Self::expect_earlier_lines) of its set, if there is one, and is then held for `thread`.
     pub(super) fn find_or_recognise(&mut self, line: Line, thread: u8) -> Option<&mut Held> {
         if self.had_earlier_lines {
             let set = self.set(line);

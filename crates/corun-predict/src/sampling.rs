@@ -70,7 +70,8 @@ impl Sampling {
         let samples = |count: u32, length, warm_up: Option<u64>, seed| {
             let usual = (Effort::FULL.warm_ups / u64::from(count.max(1))).max(WARM_UP);
             let warm_up = warm_up.unwrap_or(usual);
-            Samples { count, length, warm_up, are_chosen: count < FEW, seed }
+            let look_back = Samples::usual_look_back(count);
+            Samples { count, length, warm_up, are_chosen: count < FEW, seed, look_back }
         };
         match self {
             Self::Fitting(Effort { windows, warm_ups, seed }) => {
@@ -110,8 +111,8 @@ mod tests {
 
     fn found(sampling: Sampling, total: u64) -> PreRunResult {
         let samples = sampling.samples().map(|samples| {
-            let Samples { count, length, warm_up, seed, .. } = samples;
-            Plan::Samples { count, length, warm_up, total, seed }
+            let Samples { count, length, warm_up, seed, look_back, .. } = samples;
+            Plan::Samples { count, length, warm_up, total, seed, look_back }
         });
         let traced = Traced {
             ending: Ending::Exited(0),
@@ -157,7 +158,8 @@ mod tests {
             (3, Some(2), 2),
         ];
         for (count, asked, warm_up) in usual {
-            let windows = Plan::Samples { count, length: 7, warm_up, total: 9, seed: 0 };
+            let windows =
+                Plan::Samples { count, length: 7, warm_up, total: 9, seed: 0, look_back: 0 };
             let sampling = Sampling::Windows { count, length: 7, warm_up: asked };
             assert_eq!(planned(sampling, 9), windows);
         }

@@ -342,7 +342,8 @@ mod tests {
 
         let point = |(begin, instructions)| SimulationPoint { begin, instructions, left_out: 0 };
         let windows = [(0, weights[0]), (3000, weights[1])].map(point).to_vec();
-        let plan = Plan::SimulationPoints { windows, length: 3000, warm_up: 0, total: 6000 };
+        let plan =
+            Plan::SimulationPoints { windows, length: 3000, warm_up: 0, total: 6000, look_back: 0 };
         let opening = Opening { plan, ..Opening::default() };
         let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
         // imul rax, rax; dec rcx; jnz to the first. inc rbx; dec rcx; jnz to the first.

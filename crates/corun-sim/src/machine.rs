@@ -5,6 +5,7 @@ use crate::memory::Memory;
 use crate::progress::Watch;
 use crate::uops::DecodedInstruction;
 use corun_model::CoreModel;
+use corun_trace::TouchedLine;
 
 /// Cycles that a core may be ahead of the others: fewer than anything takes from one to another in the
 /// models that there are.
@@ -108,6 +109,23 @@ impl<F: InstructionSource> Machine<F> {
     /// If what the pipeline has begun comes to no end.
     pub(crate) fn warm(&mut self, targets: &[u64]) -> Result<(), Box<Deadlock>> {
         match self.cores[0].warm(targets, &mut self.memory) {
+            Some(()) => Ok(()),
+            None => Err(self.watch.lost(0, &self.cores)),
+        }
+    }
+
+    /// So many instructions of each thread of the first core are left out; the first `threads` of them have touched these
+    /// lines there, the oldest first.
+    ///
+    /// # Errors
+    /// If what the pipeline has begun comes to no end.
+    pub(crate) fn pass_over(
+        &mut self,
+        instructions: u64,
+        lines: &[TouchedLine],
+        threads: usize,
+    ) -> Result<(), Box<Deadlock>> {
+        match self.cores[0].pass_over(instructions, lines, threads, &mut self.memory) {
             Some(()) => Ok(()),
             None => Err(self.watch.lost(0, &self.cores)),
         }

@@ -99,10 +99,10 @@ fn plan(recorded: &Plan) -> TracePlan {
     match *recorded {
         Plan::Whole => TracePlan::Whole,
         Plan::Window { skip, length } => TracePlan::Window { skip, length },
-        Plan::Samples { count, length, warm_up, total, seed } => {
+        Plan::Samples { count, length, warm_up, total, seed, .. } => {
             TracePlan::Samples { count, length, warm_up, total, seed }
         }
-        Plan::SimulationPoints { ref windows, length, warm_up, total } => {
+        Plan::SimulationPoints { ref windows, length, warm_up, total, .. } => {
             let windows = windows.iter().map(|it| TracedPoint {
                 begin: it.begin,
                 instructions: it.instructions,

@@ -30,6 +30,7 @@ mod slow_run;
 mod summary;
 mod system_call;
 mod thread_filter;
+mod touched;
 mod tracer;
 
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
@@ -52,6 +53,7 @@ pub use sink::{Sink, SinkError, ThreadId};
 pub use slow_run::SlowRunNotice;
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
 pub use system_call::SystemCall;
+pub use touched::{TouchedLine, TouchedLines};
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::DynamoRio;
 pub(crate) use tracer::others;

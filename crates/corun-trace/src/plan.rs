@@ -33,8 +33,12 @@ pub enum Plan {
         /// Instructions of the whole run.
         total: u64,
         /// Where they lie in equal parts of the run: at random places that this number chooses, or in the middle if it is 0.
-        #[serde(default, skip_serializing_if = "is_middle")]
+        #[serde(default, skip_serializing_if = "is_zero")]
         seed: u64,
+        /// Instructions before each warm-up, at most, of which only the [lines](crate::TouchedLines) that they touch are
+        /// recorded.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        look_back: u64,
     },
     /// Intervals each of which stands for a part of the run, each after a warm-up interval.
     #[serde(alias = "stand_ins")]
@@ -47,6 +51,9 @@ pub enum Plan {
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,
+        /// As that of samples.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        look_back: u64,
     },
     /// A part of the run that begins later, its instructions counted from there.
     #[serde(alias = "behind")]
@@ -101,7 +108,7 @@ impl Plan {
                     Some(counted(skip, end)).filter(|interval| interval.begin < end).into_iter(),
                 )
             }
-            Self::Samples { count, length, warm_up, total, seed } => {
+            Self::Samples { count, length, warm_up, total, seed, .. } => {
                 let mut chance = (seed != 0).then(|| ChaCha8Rng::seed_from_u64(seed));
                 let part = move |index: u32| {
                     (u128::from(total) * u128::from(index) / u128::from(count)) as u64
@@ -115,7 +122,7 @@ impl Plan {
                 });
                 Box::new(after_warm_ups(samples, warm_up))
             }
-            Self::SimulationPoints { windows, length, warm_up, total } => {
+            Self::SimulationPoints { windows, length, warm_up, total, .. } => {
                 let windows = windows.into_iter();
                 let range = move |window: SimulationPoint| {
                     window.begin..window.begin.saturating_add(length).min(total)
@@ -153,6 +160,14 @@ impl Plan {
         }
     }
 
+    /// Instructions before each warm-up, at most, of which only the lines that they touch are recorded.
+    pub fn look_back(&self) -> u64 {
+        match *self.rest().0 {
+            Self::Samples { look_back, .. } | Self::SimulationPoints { look_back, .. } => look_back,
+            _ => 0,
+        }
+    }
+
     /// Instructions that are recorded, if that is settled before the run.
     pub fn recorded(&self) -> Option<u64> {
         let mut all = 0_u64;
@@ -165,8 +180,10 @@ impl Plan {
     /// The same with windows at other random places, which this number chooses; none if they do not lie at random places.
     pub fn with_seed(&self, seed: u64) -> Option<Self> {
         match *self {
-            Self::Samples { count, length, warm_up, total, seed: before } if before != 0 => {
-                Some(Self::Samples { count, length, warm_up, total, seed })
+            Self::Samples { count, length, warm_up, total, seed: before, look_back }
+                if before != 0 =>
+            {
+                Some(Self::Samples { count, length, warm_up, total, seed, look_back })
             }
             Self::After { skip, warm_up, ref rest } => {
                 let rest = Box::new(rest.with_seed(seed)?);
@@ -182,10 +199,9 @@ impl Plan {
     }
 }
 
-/// Whether samples lie in the middle of their parts.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_middle(seed: &u64) -> bool {
-    *seed == 0
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Counted intervals in the order of the run, each after as long a warm-up as there is room for after the one before.
@@ -215,7 +231,8 @@ mod tests {
 
     #[test]
     fn samples_lie_in_the_middle_of_equal_parts_after_their_warm_up() {
-        let plan = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0 };
+        let plan =
+            Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0, look_back: 0 };
         assert_eq!(
             intervals(plan),
             [(WarmUp, 0, 20), (Counted, 20, 30), (WarmUp, 50, 70), (Counted, 70, 80)]
@@ -225,7 +242,14 @@ mod tests {
     #[test]
     fn a_seed_chooses_a_place_in_each_part() {
         let at = |seed| {
-            let plan = Plan::Samples { count: 50, length: 10, warm_up: 0, total: 50_000, seed };
+            let plan = Plan::Samples {
+                count: 50,
+                length: 10,
+                warm_up: 0,
+                total: 50_000,
+                seed,
+                look_back: 0,
+            };
             intervals(plan).into_iter().map(|(_, begin, _)| begin).collect::<Vec<_>>()
         };
         let (one, other) = (at(1), at(2));
@@ -241,7 +265,14 @@ mod tests {
 
     #[test]
     fn windows_at_random_places_can_lie_at_others() {
-        let plan = |seed| Plan::Samples { count: 5, length: 10, warm_up: 7, total: 500, seed };
+        let plan = |seed| Plan::Samples {
+            count: 5,
+            length: 10,
+            warm_up: 7,
+            total: 500,
+            seed,
+            look_back: 0,
+        };
         assert_eq!(plan(1).with_seed(2), Some(plan(2)));
         let after = |seed| Plan::After { skip: 40, warm_up: 30, rest: Box::new(plan(seed)) };
         assert_eq!(after(1).with_seed(2), Some(after(2)));
@@ -252,9 +283,11 @@ mod tests {
 
     #[test]
     fn samples_longer_than_their_part_meet_without_overlap() {
-        let plan = Plan::Samples { count: 2, length: 80, warm_up: 20, total: 100, seed: 0 };
+        let plan =
+            Plan::Samples { count: 2, length: 80, warm_up: 20, total: 100, seed: 0, look_back: 0 };
         assert_eq!(intervals(plan), [(Counted, 0, 50), (Counted, 50, 100)]);
-        let none = Plan::Samples { count: 0, length: 1, warm_up: 1, total: 1, seed: 0 };
+        let none =
+            Plan::Samples { count: 0, length: 1, warm_up: 1, total: 1, seed: 0, look_back: 0 };
         assert_eq!(intervals(none), []);
     }
 
@@ -270,6 +303,7 @@ mod tests {
             length: 10,
             warm_up: 20,
             total: 100,
+            look_back: 0,
         };
         let expected = [
             (WarmUp, 0, 15),
@@ -291,7 +325,8 @@ mod tests {
         };
         assert_eq!(after(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
         assert_eq!(after(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
-        let rest = Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40, seed: 0 };
+        let rest =
+            Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40, seed: 0, look_back: 0 };
         let expected = [(WarmUp, 0, 50), (WarmUp, 50, 65), (Counted, 65, 75)];
         assert_eq!(after(70, rest), expected);
     }
@@ -300,15 +335,21 @@ mod tests {
     fn plans_of_old_traces_are_read() {
         let old = r#"{"behind":{"skip":50,"warm_up":20,"rest":{"stand_ins":
             {"windows":[],"length":10,"warm_up":5,"total":100}}}}"#;
-        let rest =
-            Plan::SimulationPoints { windows: Vec::new(), length: 10, warm_up: 5, total: 100 };
+        let rest = Plan::SimulationPoints {
+            windows: Vec::new(),
+            length: 10,
+            warm_up: 5,
+            total: 100,
+            look_back: 0,
+        };
         let plan = Plan::After { skip: 50, warm_up: 20, rest: Box::new(rest) };
         assert_eq!(serde_json::from_str::<Plan>(old).unwrap(), plan);
     }
 
     #[test]
     fn how_much_is_recorded_is_known_of_what_has_an_end() {
-        let samples = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0 };
+        let samples =
+            Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0, look_back: 0 };
         assert_eq!(samples.recorded(), Some(60));
         assert_eq!(Plan::Window { skip: 5, length: Some(7) }.recorded(), Some(7));
         assert_eq!(Plan::Whole.recorded(), None);

@@ -26,6 +26,19 @@ pub struct Samples {
     pub are_chosen: bool,
     /// Where those that are spread lie in their parts, as [`Plan::Samples`] has it.
     pub seed: u64,
+    /// Instructions before each warm-up, at most, of which only the lines that they touch are recorded.
+    pub look_back: u64,
+}
+
+/// Instructions before all warm-ups together of which the lines that they touch are recorded: some seconds of a tracer's
+/// time.
+const LOOK_BACK: u64 = 4_000_000_000;
+
+impl Samples {
+    /// The usual look-back of so many: all of a run of up to four billion instructions.
+    pub fn usual_look_back(count: u32) -> u64 {
+        LOOK_BACK / u64::from(count.max(1))
+    }
 }
 
 /// The request to a pre-run: what the run before the recorded one has to find.
@@ -88,11 +101,11 @@ impl PreRun {
             _ => (0, traced.instructions),
         };
         let samples = self.samples.map(|samples| {
-            let Samples { count, length, warm_up, are_chosen, seed } = samples;
+            let Samples { count, length, warm_up, are_chosen, seed, look_back } = samples;
             match are_chosen {
                 // After an interruption no clustering is done.
-                true => profile.plan(if was_interrupted { 0 } else { count }, warm_up),
-                false => Plan::Samples { count, length, warm_up, total, seed },
+                true => profile.plan(if was_interrupted { 0 } else { count }, warm_up, look_back),
+                false => Plan::Samples { count, length, warm_up, total, seed, look_back },
             }
         });
         let warm_up = self.from.map_or(0, |from| from.warm_up);

@@ -1,6 +1,6 @@
 //! Where a tracer puts what it sees.
 
-use crate::{Block, BlockId, OrderedMarker};
+use crate::{Block, BlockId, OrderedMarker, TouchedLines};
 
 /// A thread of the traced process, counted from 0 in the order in which they are first seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,6 +40,15 @@ pub trait Sink {
     /// # Errors
     /// If it cannot be kept.
     fn mark(&mut self, thread: ThreadId, marker: OrderedMarker) -> Result<(), SinkError>;
+
+    /// The lines that a thread has touched up to here. A sink that makes nothing of them need not take them.
+    ///
+    /// # Errors
+    /// If they cannot be kept.
+    fn touched(&mut self, thread: ThreadId, lines: TouchedLines) -> Result<(), SinkError> {
+        let _ = (thread, lines);
+        Ok(())
+    }
 }
 
 /// Why something cannot be kept.

@@ -2,7 +2,7 @@
 
 use corun_record::Counter;
 
-use crate::{Block, BlockId, OrderedMarker, Sink, SinkError, ThreadId};
+use crate::{Block, BlockId, OrderedMarker, Sink, SinkError, ThreadId, TouchedLines};
 
 /// A sink that passes on the requested threads and counts their instructions.
 pub(crate) struct Filter<'a> {
@@ -46,5 +46,10 @@ impl Sink for Filter<'_> {
     fn mark(&mut self, thread: ThreadId, marker: OrderedMarker) -> Result<(), SinkError> {
         let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
         self.inner.mark(inner, marker)
+    }
+
+    fn touched(&mut self, thread: ThreadId, lines: TouchedLines) -> Result<(), SinkError> {
+        let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
+        self.inner.touched(inner, lines)
     }
 }

@@ -125,7 +125,8 @@ fn samples_are_spread_over_the_run() {
         let source = COUNTING.replace("100000", &rounds.to_string());
         let program = build(&folder, "samples.s", &source);
         let total = 2 * rounds;
-        let plan = Plan::Samples { count: 2, length: 3000, warm_up: 1000, total, seed: 0 };
+        let plan =
+            Plan::Samples { count: 2, length: 3000, warm_up: 1000, total, seed: 0, look_back: 0 };
         let (traced, recording) = trace_planned(&program, &[], plan);
         assert_eq!(traced.instructions, 1 + total + 3);
         assert_eq!(executed(&recording), 2 * 4000);
@@ -166,7 +167,14 @@ fn what_samples_record_is_what_is_executed_there() {
                 syscall
     "
     );
-    let plan = Plan::Samples { count: 3, length: 6000, warm_up: 3000, total: 3 * ROUNDS, seed: 0 };
+    let plan = Plan::Samples {
+        count: 3,
+        length: 6000,
+        warm_up: 3000,
+        total: 3 * ROUNDS,
+        seed: 0,
+        look_back: 0,
+    };
     let (traced, recording) = trace_planned(&build(&folder, "places.s", &source), &[], plan);
     assert_eq!((traced.ending, traced.instructions), (Ending::Exited(0), 2 + 3 * ROUNDS + 3));
     let mut accesses = recording.accesses(ThreadId(0)).map(|access| access.address);

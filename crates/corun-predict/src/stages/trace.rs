@@ -154,8 +154,14 @@ mod tests {
     fn the_busiest_thread_has_its_part_of_the_run() {
         let three = trace(&[10, 30, 20]);
         assert_eq!(busiest(&three, &Plan::Whole, 120), Some((ThreadId(1), 60)));
-        let windows =
-            Plan::Samples { count: 1, length: 120, warm_up: 1, total: 1_200_000, seed: 0 };
+        let windows = Plan::Samples {
+            count: 1,
+            length: 120,
+            warm_up: 1,
+            total: 1_200_000,
+            seed: 0,
+            look_back: 0,
+        };
         assert_eq!(busiest(&three, &windows, 1_200_000), Some((ThreadId(1), 600_000)));
         assert_eq!(busiest(&trace(&[7, 7]), &Plan::Whole, 28), Some((ThreadId(0), 14)));
     }

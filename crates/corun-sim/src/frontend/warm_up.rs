@@ -11,6 +11,7 @@ use crate::lsq::operands::{lines, values_end};
 use crate::memory::{Memory, Reply, Request};
 use crate::uops::{DecodedInstruction, Kind};
 use corun_model::LINE;
+use corun_trace::TouchedLine;
 
 /// Cycles by which a line may come later than it is asked for: about what a reorder buffer hides. Time
 /// waits for the rest, so that buffers and links are no busier than they would be.
@@ -97,6 +98,40 @@ impl<F: InstructionSource> Core<F> {
             }
         }
         self.pace.end(self.now, self.retired());
+        self.begin_fetching_again();
+        Some(())
+    }
+
+    /// So many instructions of each thread are not simulated. Of these lines, the oldest first, the first `threads` of the
+    /// core's have each touched their own.
+    ///
+    /// Returns `None` if what the pipeline has begun comes to no end.
+    #[must_use]
+    pub(crate) fn pass_over(
+        &mut self,
+        instructions: u64,
+        lines: &[TouchedLine],
+        threads: usize,
+        memory: &mut Memory,
+    ) -> Option<()> {
+        self.drain(memory)?;
+        self.pace.begin(self.now, self.retired());
+        let (begin, all) = (self.now, instructions.saturating_mul(self.threads.len() as u64));
+        let cycles = (self.pace.rate * all as f64) as u64;
+        for (number, line) in (0..).zip(lines) {
+            let passed = u128::from(cycles) * number / lines.len() as u128;
+            for index in 0..threads.min(self.threads.len()) {
+                memory.touch(self.request(index, 0, 0), *line, begin + passed as u64);
+            }
+        }
+        self.now = begin + cycles;
+        self.pace.end(self.now, self.retired());
+        self.begin_fetching_again();
+        Some(())
+    }
+
+    /// What the front end of each thread does next is to look for the line of its next instruction.
+    fn begin_fetching_again(&mut self) {
         for thread in &mut self.threads {
             let fetcher = &mut thread.fetcher;
             fetcher.jump(thread.requester, &mut self.front);
@@ -104,7 +139,6 @@ impl<F: InstructionSource> Core<F> {
             fetcher.line = u64::MAX;
             fetcher.resume = self.now;
         }
-        Some(())
     }
 
     /// Instructions that all threads have done.

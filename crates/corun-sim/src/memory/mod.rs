@@ -27,6 +27,7 @@ pub(crate) use pages::Pages;
 use cache::{Cache, Evicted, Held, Line, State};
 use coherence::Directory;
 use corun_record::MemoryRequests;
+use corun_trace::TouchedLine;
 use link::Link;
 use pages::PAGE_SHIFT;
 use prefetch::{Ahead, Level};
@@ -194,6 +195,30 @@ impl Memory {
         let second = self.cores.iter_mut().flat_map(|core| core.l2.each());
         let last = self.groups.iter_mut().filter_map(|group| group.l3.as_mut());
         second.chain(last).for_each(|cache| cache.expect_earlier_lines(now));
+    }
+
+    /// A thread touched a line while nothing was simulated: it is in the second level now, and its page has a translation.
+    /// Nothing is counted, and nobody waits.
+    pub(crate) fn touch(&mut self, request: Request, touched: TouchedLine, now: u64) {
+        let Request { core, requester, pages, .. } = request;
+        let (linear, is_code) = (touched.address(), touched.is_code());
+        let own = &mut self.cores[core];
+        let of_its_kind = if is_code { pages.in_small() } else { pages };
+        own.translations.find(requester, of_its_kind.page(linear, is_code));
+        let physical = if is_code { pages.code(linear) } else { pages.physical(linear) };
+        let line = physical >> LINE_SHIFT;
+        let state = if touched.is_written() { State::Modified } else { State::Exclusive };
+        if let Some(held) = own.l2.of(requester).find(line) {
+            held.state = held.state.max(state);
+            return;
+        }
+        self.let_background_fills_in(core, line, now);
+        let last = self.groups[core / self.group_size].l3.as_mut();
+        let is_in_last = last.is_some_and(|l3| l3.find(line).is_some());
+        if !is_in_last && self.holds == Holds::Inclusive {
+            self.fill_l3(core, line, now, State::Exclusive);
+        }
+        self.fill_l2(core, requester, line, now, state);
     }
 
     /// Whether a buffer for a miss of the first level is free.

@@ -5,6 +5,7 @@
 
 mod beside;
 mod collected;
+mod gaps;
 mod intervals;
 mod refill;
 mod sections;
@@ -244,7 +245,13 @@ mod tests {
             let window =
                 |&(begin, instructions)| SimulationPoint { begin, instructions, left_out: 7 };
             let windows = places.iter().map(window).collect();
-            let plan = Plan::SimulationPoints { windows, length: 120, warm_up: 270, total: 1000 };
+            let plan = Plan::SimulationPoints {
+                windows,
+                length: 120,
+                warm_up: 270,
+                total: 1000,
+                look_back: 0,
+            };
             let windows = simulated(&planned(plan, &intervals)).windows;
             let all = |window: &SimulatedWindow| window.weight.map(|it| it.all);
             windows.iter().map(all).collect::<Vec<_>>()
@@ -259,8 +266,14 @@ mod tests {
     fn what_lies_before_what_counts_is_reported_with_no_window() {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
-        let rest =
-            Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900, seed: 0 });
+        let rest = Box::new(Plan::Samples {
+            count: 1,
+            length: 300,
+            warm_up: 600,
+            total: 900,
+            seed: 0,
+            look_back: 0,
+        });
         let plan = Plan::After { skip: 3030, warm_up: 3000, rest };
         let windows = simulated(&planned(plan, &intervals)).windows;
         let recorded = |windows: &[SimulatedWindow]| windows[0].events_with_warm_up.instructions;

@@ -3,11 +3,12 @@
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::{PageSize, Unwatched};
-use corun_trace::Phase;
 use corun_trace::format::FormatError;
+use corun_trace::{Phase, TouchedLine};
 
 use super::beside::{Course, Recording, Sibling};
 use super::collected::Collected;
+use super::gaps::Gaps;
 use super::intervals::{Interval, before, intervals};
 use super::sections::Section;
 use super::{PIECE, SimulatedWindows};
@@ -26,6 +27,7 @@ const STRIDE: u64 = 1 << 18;
 pub struct SampledRun<'t> {
     recording: Recording<'t>,
     intervals: Vec<Interval>,
+    gaps: Gaps<'t>,
 }
 
 impl<'t> SampledRun<'t> {
@@ -35,7 +37,9 @@ impl<'t> SampledRun<'t> {
     /// If the trace is damaged, has no such thread, or lacks code.
     pub fn of(recording: Recording<'t>) -> Result<Self, SimulationError> {
         recording.trace.require_code()?;
-        Ok(Self { recording, intervals: intervals(recording.trace, recording.thread)? })
+        let intervals = intervals(recording.trace, recording.thread)?;
+        let gaps = Gaps::of(recording, &intervals);
+        Ok(Self { recording, intervals, gaps })
     }
 
     /// The thread.
@@ -122,9 +126,12 @@ impl<'a> WindowSimulation<'a> {
     ) -> Result<Option<SimulatedSection>, SimulationError> {
         let section = &self.sections[section];
         let mut machine = self.machine(section)?;
-        let mut is_after_gap = section.begin > 0;
-        if is_after_gap {
-            machine.expect_earlier_lines();
+        let copies = self.siblings.iter().take_while(|it| it.is_copy).count();
+        let mut expects_earlier = false;
+        if section.begin > 0 {
+            expects_earlier = self.run.gaps.are_unknown;
+            let lines = self.run.gaps.all_before(section.place)?;
+            pass_over(&mut machine, section.place, (&lines, copies), expects_earlier)?;
         }
         // A core begins with a whole block.
         let early = section.place.saturating_sub(machine.source(0, 0).place());
@@ -134,24 +141,29 @@ impl<'a> WindowSimulation<'a> {
             let retired = retired(machine, 0);
             goes_on(retired - std::mem::replace(&mut known, retired), mode)
         };
-        let own = &self.run.intervals[section.intervals.clone()];
         let threads = 1 + self.siblings.len();
-        let before_own = own.first().map_or(0, |first| first.begin - origin);
-        if !warm(&mut machine, &vec![before_own; threads], &mut goes_on)? {
-            return Ok(None);
-        }
         let number = section.intervals.start as u64;
         let mut course = Course::new(self.run.recording, &self.siblings, (self.seed, number));
         let mut collected = Collected::new(machine.state(0, 0), before(self.run.recording.trace));
-        let mut simulated_to = 0;
-        for interval in own {
-            if !is_after_gap && interval.place > simulated_to {
-                is_after_gap = true;
-                machine.expect_earlier_lines();
+        let intervals = &self.run.intervals[..section.intervals.end];
+        let first = intervals.partition_point(|it| it.end <= section.begin);
+        let mut simulated_to = section.place;
+        for (number, interval) in (first..).zip(&intervals[first..]) {
+            if interval.place > simulated_to {
+                let expects = self.run.gaps.are_unknown && !expects_earlier;
+                expects_earlier |= expects;
+                let lines = self.run.gaps.before(interval.place)?;
+                pass_over(&mut machine, interval.place - simulated_to, (&lines, copies), expects)?;
             }
             simulated_to = interval.place + (interval.end - interval.begin);
             let begun = machine.state(0, 0);
             let end = interval.end - origin;
+            if number < section.intervals.start {
+                if !warm(&mut machine, &vec![end; threads], &mut goes_on)? {
+                    return Ok(None);
+                }
+                continue;
+            }
             if interval.phase == Phase::WarmUp {
                 let targets = course.targets(end, begun.retired);
                 let last: Vec<u64> = targets.iter().map(|it| it.saturating_sub(DETAILED)).collect();
@@ -237,6 +249,23 @@ impl<'a> WindowSimulation<'a> {
         }
         Ok(Machine::new(self.model, vec![(lowering().stack_update(), sources)]))
     }
+}
+
+/// Leaves out so many instructions of each thread. The first one and these copies of it have touched these lines; whether
+/// lines are left of which nothing is known is the last argument.
+fn pass_over(
+    machine: &mut Machine<Recorded<'_>>,
+    instructions: u64,
+    (lines, copies): (&[TouchedLine], usize),
+    expects_earlier: bool,
+) -> Result<(), SimulationError> {
+    if expects_earlier {
+        machine.expect_earlier_lines();
+    }
+    if !lines.is_empty() {
+        machine.pass_over(instructions, lines, 1 + copies)?;
+    }
+    Ok(())
 }
 
 /// Takes all threads on to these instructions of theirs, as far as caches and predictors notice; says whether it may go on.

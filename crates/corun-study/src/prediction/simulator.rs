@@ -175,7 +175,14 @@ impl Simulator {
             }
             let instructions = more as f64 / (operations - least) as f64;
             let total = (instructions * operations as f64) as u64;
-            let rest = Plan::Samples { count: WINDOWS, length: WINDOW, warm_up: 0, total, seed: 0 };
+            let rest = Plan::Samples {
+                count: WINDOWS,
+                length: WINDOW,
+                warm_up: 0,
+                total,
+                seed: 0,
+                look_back: 0,
+            };
             // What comes after the loop is short.
             let skip = all.saturating_sub(total);
             let plan = Plan::After { skip, warm_up: 0, rest: Box::new(rest) };

@@ -77,6 +77,8 @@ pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
             // That some are missing then follows.
             continue;
         }
+        let lists = trace.touched_at(thread.id).count();
+        checked.problems.extend((0..lists).filter_map(|at| trace.touched(thread.id, at).err()));
         let found = checked.instructions - before;
         checked.problems.extend(miscount(trace, thread, found));
     }

@@ -13,7 +13,7 @@ use super::{LARGEST_FRAME, MAX_FRAME_INSTRUCTIONS};
 use crate::{BlockId, Event, Form, Marker, OrderedMarker, Phase};
 
 /// The largest number of an instruction: adding a frame to it cannot overflow.
-const LAST_INSTRUCTION: u64 = u64::MAX >> 1;
+pub(super) const LAST_INSTRUCTION: u64 = u64::MAX >> 1;
 
 /// Where in its thread a frame lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

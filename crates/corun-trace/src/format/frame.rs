@@ -17,11 +17,19 @@ pub(super) enum Kind {
     Closing = 4,
     Index = 5,
     End = 6,
+    Lines = 7,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Opening, Self::Blocks, Self::Events, Self::Closing, Self::Index, Self::End];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Opening,
+        Self::Blocks,
+        Self::Events,
+        Self::Closing,
+        Self::Index,
+        Self::End,
+        Self::Lines,
+    ];
 
     /// How many times longer than its payload a content may be. Blocks stay in memory, so that a small
     /// file of them must not grow without bounds; everything else is used and forgotten.
@@ -108,7 +116,7 @@ impl Header {
     /// The header of the frame at this offset of the file, within the bounds of the format.
     pub(super) fn parse(bytes: &[u8; HEADER_LENGTH], at: u64) -> Result<Self, FormatError> {
         let kind = Kind::ALL.into_iter().find(|&kind| kind as u8 == bytes[0]).ok_or_else(|| {
-            FormatError::damaged(at, "a kind of frame (1 to 6)", bytes[0].to_string())
+            FormatError::damaged(at, "a kind of frame (1 to 7)", bytes[0].to_string())
         })?;
         if bytes[1] > 1 || bytes[2..4] != [0, 0] {
             let found = format!("{:02x?}", &bytes[1..4]);

@@ -3,6 +3,7 @@
 use super::error::{Defect, FoundValue};
 use super::events::Head;
 use super::frame::{HEADER_LENGTH, Kind};
+use super::lines::read_position;
 use super::varint::{Cursor, put};
 
 /// Bytes of the trailer: a frame that holds the offset of the index, not packed.
@@ -23,6 +24,7 @@ pub(super) enum EntryContent {
     Blocks,
     Events { thread: u32, head: Head },
     Closing,
+    Lines { thread: u32, position: u64 },
 }
 
 impl EntryContent {
@@ -33,6 +35,7 @@ impl EntryContent {
             Self::Blocks => (Kind::Blocks, 0),
             Self::Events { thread, .. } => (Kind::Events, thread),
             Self::Closing => (Kind::Closing, 0),
+            Self::Lines { thread, .. } => (Kind::Lines, thread),
         }
     }
 }
@@ -45,9 +48,16 @@ pub(super) fn write_index(entries: &[Entry]) -> Vec<u8> {
         put(&mut out, entry.content.kind().0 as u64);
         put(&mut out, entry.offset - last);
         last = entry.offset;
-        if let EntryContent::Events { thread, head } = entry.content {
-            put(&mut out, u64::from(thread));
-            head.put(&mut out);
+        match entry.content {
+            EntryContent::Events { thread, head } => {
+                put(&mut out, u64::from(thread));
+                head.put(&mut out);
+            }
+            EntryContent::Lines { thread, position } => {
+                put(&mut out, u64::from(thread));
+                put(&mut out, position);
+            }
+            EntryContent::Opening | EntryContent::Blocks | EntryContent::Closing => {}
         }
     }
     out
@@ -63,17 +73,23 @@ pub(super) fn read_index(content: &[u8], offset: u64) -> Result<Vec<Entry>, Defe
         let kind = cursor.number(content, "a kind of frame")?;
         let step = cursor.number_up_to(content, offset - last, "a frame before the index")?;
         last += step;
+        let mut thread = || {
+            let most = u64::from(u32::MAX);
+            Ok(cursor.number_up_to(content, most, "a thread")? as u32)
+        };
         let content = match kind {
             1 => EntryContent::Opening,
             2 => EntryContent::Blocks,
             3 => {
-                let most = u64::from(u32::MAX);
-                let thread = cursor.number_up_to(content, most, "a thread")? as u32;
-                EntryContent::Events { thread, head: Head::read(&mut cursor, content)? }
+                EntryContent::Events { thread: thread()?, head: Head::read(&mut cursor, content)? }
             }
             4 => EntryContent::Closing,
+            7 => EntryContent::Lines {
+                thread: thread()?,
+                position: read_position(&mut cursor, content)?,
+            },
             _ => {
-                let expected = "a kind of frame that is listed (1 to 4)";
+                let expected = "a kind of frame that is listed (1 to 4, or 7)";
                 return Err(Defect { at, expected, found: FoundValue::Number(kind) });
             }
         };

@@ -6,6 +6,7 @@ use super::error::FormatError;
 use super::events::Head;
 use super::frame::Kind;
 use super::index::{Entry, EntryContent, TRAILER_LENGTH, read_index};
+use super::lines::read_position;
 use super::metadata::{Closing, Opening};
 use super::source::Source;
 use super::varint::Cursor;
@@ -22,7 +23,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Takes the content of a frame in, unless it is one of events or of the index.
+    /// Takes the content of a frame in, unless it is one of events, of touched lines or of the index.
     pub(super) fn take(&mut self, kind: Kind, content: &[u8], at: u64) -> Result<(), FormatError> {
         if self.opening.is_none() != (kind == Kind::Opening) {
             let found = format!("{kind:?} frame");
@@ -44,7 +45,7 @@ impl Contents {
                 blocks.iter().for_each(|block| self.shapes.push(block));
                 self.blocks.extend(blocks);
             }
-            Kind::Events | Kind::Index | Kind::End => {}
+            Kind::Events | Kind::Lines | Kind::Index | Kind::End => {}
         }
         Ok(())
     }
@@ -122,7 +123,7 @@ pub(super) fn by_index(source: &Source) -> Result<Option<Map>, FormatError> {
             EntryContent::Opening => Kind::Opening,
             EntryContent::Blocks => Kind::Blocks,
             EntryContent::Closing => Kind::Closing,
-            EntryContent::Events { .. } => continue,
+            EntryContent::Events { .. } | EntryContent::Lines { .. } => continue,
         };
         frame(offset, kind, &mut content)?;
         contents.take(kind, &content, offset)?;
@@ -194,6 +195,11 @@ fn next_frame(
             let head = Head::read(&mut Cursor::over(content), content)
                 .map_err(|defect| defect.in_frame(at))?;
             Some(EntryContent::Events { thread: header.thread, head })
+        }
+        Kind::Lines => {
+            let position = read_position(&mut Cursor::over(content), content)
+                .map_err(|defect| defect.in_frame(at))?;
+            Some(EntryContent::Lines { thread: header.thread, position })
         }
         Kind::Index => None,
         Kind::End => {

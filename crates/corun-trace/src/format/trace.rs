@@ -11,10 +11,11 @@ use super::error::FormatError;
 use super::events::{EventReader, Head, Step};
 use super::frame::Kind;
 use super::index::{Entry, EntryContent};
+use super::lines::read_lines;
 use super::metadata::{Closing, Opening};
 use super::scan::{self, Map};
 use super::source::Source;
-use crate::{Block, BlockId, Event, Phase, ThreadId};
+use crate::{Block, BlockId, Event, Phase, ThreadId, TouchedLines};
 
 /// A trace whose threads can be read at any place, several at once.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct Thread {
     /// Recorded instructions.
     pub instructions: u64,
     frames: Vec<Frame>,
+    /// The frames of touched lines: where in the thread they belong, and where in the file they lie.
+    touched: Vec<(u64, u64)>,
 }
 
 /// A frame of a thread's events.
@@ -180,6 +183,40 @@ impl Trace {
         Ok(events)
     }
 
+    /// The places up to which there are lists of the lines that a thread has touched, each since the one before, in
+    /// instructions of the thread.
+    pub fn touched_at(&self, thread: ThreadId) -> impl DoubleEndedIterator<Item = u64> {
+        let own = self.threads.iter().find(|known| known.id == thread);
+        own.into_iter().flat_map(|own| own.touched.iter().map(|&(position, _)| position))
+    }
+
+    /// The lines that a thread has touched up to one of the [places](Self::touched_at), by number.
+    ///
+    /// # Errors
+    /// If there is no such list, or the trace is damaged there.
+    pub fn touched(&self, thread: ThreadId, number: usize) -> Result<TouchedLines, FormatError> {
+        let own = self.thread(thread)?;
+        let (offset, expected) = match own.touched.get(number) {
+            Some(&(position, offset)) => {
+                (offset, format!("lines touched by thread {} up to {position}", thread.0))
+            }
+            None => (0, format!("a list of touched lines with the number {number}")),
+        };
+        let mut content = Vec::new();
+        let found = match self.source.frame(offset, &mut Vec::new(), &mut content)? {
+            Some(header) if (header.kind, header.thread) == (Kind::Lines, thread.0) => {
+                let lines = read_lines(&content).map_err(|defect| defect.in_frame(offset))?;
+                if own.touched.get(number) == Some(&(lines.position, offset)) {
+                    return Ok(lines);
+                }
+                format!("lines touched up to {}", lines.position)
+            }
+            Some(header) => format!("{:?} frame of thread {}", header.kind, header.thread),
+            None => "the end of the file".to_owned(),
+        };
+        Err(FormatError::damaged(offset, expected, found))
+    }
+
     pub(super) fn source(&self) -> &Source {
         &self.source
     }
@@ -199,8 +236,10 @@ impl Trace {
 
 fn threads(map: &Map) -> Vec<Thread> {
     let closed = map.contents.closing.iter().flat_map(|closing| &closing.threads);
-    let thread =
-        |(id, tid)| (id, Thread { id: ThreadId(id), tid, instructions: 0, frames: Vec::new() });
+    let thread = |(id, tid)| {
+        let (frames, touched) = (Vec::new(), Vec::new());
+        (id, Thread { id: ThreadId(id), tid, instructions: 0, frames, touched })
+    };
     let mut threads: BTreeMap<u32, Thread> =
         (0..).zip(closed.map(|closed| closed.tid)).map(thread).collect();
     for entry in &map.entries {
@@ -208,6 +247,14 @@ fn threads(map: &Map) -> Vec<Thread> {
             let known = threads.entry(id).or_insert_with(|| thread((id, head.tid)).1);
             known.instructions += head.instructions;
             known.frames.push(Frame { offset: entry.offset, head });
+        }
+    }
+    // Lines of a thread of which nothing else is known are of no use.
+    for entry in &map.entries {
+        if let EntryContent::Lines { thread: id, position } = entry.content
+            && let Some(known) = threads.get_mut(&id)
+        {
+            known.touched.push((position, entry.offset));
         }
     }
     threads.into_values().collect()

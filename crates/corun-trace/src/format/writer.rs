@@ -9,9 +9,10 @@ use super::dictionary::{BlockWriter, Shapes, is_sound};
 use super::events::EventWriter;
 use super::frame::{Kind, Packer};
 use super::index::{Entry, EntryContent, write_index};
+use super::lines::write_lines;
 use super::metadata::{ClosedThread, Closing, Opening};
 use super::{MAGIC, MAX_FRAME_INSTRUCTIONS, PREAMBLE_LENGTH, VERSION};
-use crate::{Block, BlockId, Marker, OrderedMarker, Sink, SinkError, ThreadId};
+use crate::{Block, BlockId, Marker, OrderedMarker, Sink, SinkError, ThreadId, TouchedLines};
 
 /// Bytes of blocks after which they are written, though no events need them yet.
 const FULL_BLOCKS: usize = 1 << 20;
@@ -167,6 +168,14 @@ impl<W: Write + Send + 'static> Sink for Writer<W> {
             self.flush(index)?;
         }
         Ok(())
+    }
+
+    fn touched(&mut self, thread: ThreadId, lines: TouchedLines) -> Result<(), SinkError> {
+        if thread.0 as usize >= self.threads.len() {
+            return Err(unknown(thread));
+        }
+        let entry = EntryContent::Lines { thread: thread.0, position: lines.position };
+        Ok(self.output.send(Job { content: write_lines(&lines), entry })?)
     }
 }
 

@@ -65,8 +65,9 @@ impl Profile {
     }
 
     /// At most so many windows that together stand for all that was executed, after warm-ups of so many instructions
-    /// on average: one with room for less leaves the rest to others.
-    pub fn plan(self, count: u32, warm_up: u64) -> Plan {
+    /// on average: one with room for less leaves the rest to others. Of up to `look_back` instructions before each warm-up
+    /// the lines are recorded.
+    pub fn plan(self, count: u32, warm_up: u64, look_back: u64) -> Plan {
         let mut clustered = match self.parts.is_empty() {
             true => clusters(&[self.open][..usize::from(self.executed > 0)], count as usize),
             false => clusters(&self.parts, count as usize),
@@ -81,6 +82,7 @@ impl Profile {
             length: self.length,
             warm_up,
             total: self.executed,
+            look_back,
         };
         // Where windows lie says what is recorded, and that what they stand for besides.
         let recorded: Vec<Interval> = plan(&|_| 0).intervals().collect();
@@ -239,7 +241,7 @@ mod tests {
     fn a_window_of_each_cluster_represents_all_of_it() {
         // 100 instructions a window; block 1 has 300, block 0 has 1000 before and 500 after it, block 2 has 50.
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
-        let found = windows(profiled(100, &phases).plan(3, 0));
+        let found = windows(profiled(100, &phases).plan(3, 0, 0));
         let total: u64 = found.iter().map(|(_, instructions)| instructions).sum();
         assert_eq!((found.len(), total), (2, 1850), "{found:?}");
         let of_one = found.iter().find(|(begin, _)| (1000..1300).contains(begin)).unwrap();
@@ -252,7 +254,7 @@ mod tests {
     #[test]
     fn unrecorded_instructions_are_counted_for_each_cluster() {
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
-        let Plan::SimulationPoints { windows, .. } = profiled(100, &phases).plan(3, 250) else {
+        let Plan::SimulationPoints { windows, .. } = profiled(100, &phases).plan(3, 250, 0) else {
             panic!()
         };
         // Recorded are 0 to 100, and 250 to 1100: what the first window and a third one have no use for is the second's.
@@ -277,10 +279,10 @@ mod tests {
 
     #[test]
     fn a_run_with_fewer_parts_than_windows_is_simulated_whole() {
-        let found = windows(profiled(100, &[(0, 50), (1, 50), (2, 50)]).plan(10, 0));
+        let found = windows(profiled(100, &[(0, 50), (1, 50), (2, 50)]).plan(10, 0, 0));
         assert_eq!(found, [(0, 100), (100, 100), (200, 100)]);
-        assert_eq!(windows(profiled(100, &[(0, 10)]).plan(10, 0)), [(0, 20)]);
-        assert_eq!(windows(Profile::new(100, None).plan(10, 0)), []);
+        assert_eq!(windows(profiled(100, &[(0, 10)]).plan(10, 0, 0)), [(0, 20)]);
+        assert_eq!(windows(Profile::new(100, None).plan(10, 0, 0)), []);
     }
 
     #[test]
@@ -303,7 +305,7 @@ mod tests {
         run(&mut profile, 100);
         call(&mut profile, 110);
         assert_eq!(profile.instructions(), Some((150, 200)));
-        let total: u64 = windows(profile.plan(2, 0)).iter().map(|(_, all)| all).sum();
+        let total: u64 = windows(profile.plan(2, 0, 0)).iter().map(|(_, all)| all).sum();
         assert_eq!(total, 200);
     }
 
@@ -312,7 +314,7 @@ mod tests {
         let profile = profiled(2, &[(0, MAX_INTERVALS as u32), (1, MAX_INTERVALS as u32 + 3)]);
         assert!(profile.parts.len() < MAX_INTERVALS);
         assert_eq!(profile.part, 8);
-        let found = windows(profile.plan(2, 0));
+        let found = windows(profile.plan(2, 0, 0));
         let half = 2 * MAX_INTERVALS as u64;
         let shares: Vec<u64> = found.iter().map(|(_, instructions)| *instructions).collect();
         assert_eq!(shares, [half, half + 6]);

@@ -3,23 +3,36 @@
 //! The layout is that of `clients/channel.h`. Nothing in a buffer is trusted: a traced program may
 //! have written there.
 
-use std::collections::HashMap;
 use std::io::Read;
+use std::ops::Range;
 
 use super::NAME;
-use super::intervals::Intervals;
+use super::intervals::{Intervals, Use};
+use crate::touched::LineHistory;
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{
     ATOMIC, EntryError, MARKER, MARKER_WORDS, read_bytes, read_u32, read_u64,
 };
 use crate::tracer::session::Interpreter;
-use crate::{BlockId, Form, Marker, OrderedMarker, Phase, Sink, ThreadId, decode};
+use crate::{
+    Block, BlockId, Direction, Form, Marker, OrderedMarker, Sink, ThreadId, TouchedLine,
+    TouchedLines, decode,
+};
 
 const CUT: u64 = 1 << 62;
 /// Where a marker of what was executed has the number of its interval.
 const STRETCH: u32 = 8;
 /// The system calls of x86-64 after which the process is another program: execve, execveat.
 const REPLACING: [u64; 2] = [59, 322];
+
+/// More parts than any plan has.
+const MAX_PARTS: usize = 1 << 24;
+/// Bytes of a line.
+const LINE: usize = 64;
+/// Bytes of an access at most, but for those of instructions that store the state of the processor.
+const MAX_SIZE: u16 = 64;
+/// Bytes that one `rep` instruction is taken to touch at most: more than a last level holds.
+const LONGEST_COPY: u64 = 1 << 28;
 
 /// Passes to a sink what the buffers of a client hold.
 #[derive(Debug)]
@@ -29,8 +42,20 @@ pub(crate) struct Entries {
     instructions: u64,
     is_replaced: bool,
     intervals: Intervals,
-    recorded: HashMap<u64, u64>,
+    /// Instructions of each part up to now, of all threads.
+    done: Vec<u64>,
     values: Vec<u64>,
+}
+
+/// The instructions of a part up to now.
+fn of_part(done: &mut Vec<u64>, part: u64) -> Result<&mut u64, EntryError> {
+    let expected = "the number of a part";
+    let index = usize::try_from(part).ok().filter(|&it| it < MAX_PARTS);
+    let index = index.ok_or(EntryError::Unexpected { expected, found: part })?;
+    if index >= done.len() {
+        done.resize(index + 1, 0);
+    }
+    Ok(&mut done[index])
 }
 
 /// A thread, in instructions since its start.
@@ -43,9 +68,12 @@ pub(crate) struct Thread {
     reported: u64,
     /// The client says that it has come so far, with the block that follows.
     ahead: Option<u64>,
-    /// A part of the run that is recorded without a gap, and where in it the interval ends that was begun.
+    /// A part of the run that the client records without a gap, what the thread was last seen in, and where that lies
+    /// in the part.
     part: u64,
-    until: Option<u64>,
+    current: Option<(Use, Range<u64>)>,
+    /// The lines that it touches, if they are wanted.
+    history: Option<LineHistory>,
     order: u64,
     call: Option<u64>,
     has_ended: bool,
@@ -61,6 +89,8 @@ struct Known {
     counts: Vec<u8>,
     sources: Vec<Source>,
     is_plain: bool,
+    /// Its code, line by line.
+    code: Vec<TouchedLine>,
 }
 
 /// Where the values of an operand come from: a word and what to add to it.
@@ -71,6 +101,49 @@ struct Source {
     /// All bits if the word counts, none if the address is always the same.
     mask: u64,
     addend: u64,
+    is_written: bool,
+    size: u8,
+}
+
+impl Source {
+    /// The address of an operand that has one.
+    #[inline]
+    fn address(&self, entry: &[u64]) -> u64 {
+        (entry[self.word as usize] & self.mask).wrapping_add(self.addend)
+    }
+
+    /// Notes the lines that an operand touches in an entry.
+    #[inline]
+    fn touch(&self, entry: &[u64], history: &mut LineHistory) {
+        if self.form == Form::Single {
+            return self.touch_at(self.address(entry), history);
+        }
+        let Some(&[count, first]) = entry.get(self.word as usize..).and_then(<[u64]>::first_chunk)
+        else {
+            return;
+        };
+        if self.form == Form::Lanes {
+            let lanes = entry[self.word as usize + 1..].iter().take(count as usize);
+            return lanes.for_each(|address| self.touch_at(*address, history));
+        }
+        let Some(steps) = (count >> 1).checked_sub(1) else { return };
+        let bytes = steps.saturating_mul(self.size.into()).min(LONGEST_COPY);
+        let begin = if count & 1 == 0 { first } else { first.wrapping_sub(bytes) };
+        for at in (0..=bytes).step_by(LINE).chain([bytes]) {
+            self.touch_at(begin.wrapping_add(at), history);
+        }
+    }
+
+    /// Notes the line, or the two, of an access at this address.
+    #[inline]
+    fn touch_at(&self, address: u64, history: &mut LineHistory) {
+        let line = |address| TouchedLine::new(address, self.is_written, false);
+        let (first, last) = (line(address), line(address.wrapping_add(u64::from(self.size) - 1)));
+        history.touch(first);
+        if last != first {
+            history.touch(last);
+        }
+    }
 }
 
 impl Entries {
@@ -80,7 +153,7 @@ impl Entries {
             instructions: 0,
             is_replaced: false,
             intervals,
-            recorded: HashMap::new(),
+            done: Vec::new(),
             values: Vec::new(),
         }
     }
@@ -111,24 +184,24 @@ impl Entries {
             thread.position = ahead.saturating_sub(whole as u64);
         }
         let reached = if is_cut { known.index_of(entry[known.words])? } else { whole };
-        let executed = if self.intervals.is_whole() {
-            reached
+        let (executed, is_recorded) = if self.intervals.is_whole() {
+            (reached, true)
         } else {
-            let recorded = self.recorded.entry(thread.part).or_default();
-            let until = thread.enter(self.intervals.phase(thread.part, *recorded), sink)?;
-            let room = until.saturating_sub(*recorded);
+            let done = of_part(&mut self.done, thread.part)?;
+            let until = thread.enter(&self.intervals, *done, sink)?;
+            let room = until.saturating_sub(*done);
             let executed = reached.min(usize::try_from(room).unwrap_or(usize::MAX));
-            *recorded += executed as u64;
-            executed
+            *done += executed as u64;
+            (executed, thread.is_recorded())
         };
-        if executed > 0 {
+        if let Some(history) = thread.history.as_mut().filter(|_| executed > 0) {
+            known.touch(entry, executed, history);
+        }
+        if executed > 0 && is_recorded {
             let sources = known.sources_of(executed);
             self.values.clear();
             if known.is_plain {
-                let value = |source: &Source| {
-                    (entry[source.word as usize] & source.mask).wrapping_add(source.addend)
-                };
-                self.values.extend(sources.iter().map(value));
+                self.values.extend(sources.iter().map(|source| source.address(entry)));
             } else {
                 push_values(&mut self.values, entry, sources)?;
             }
@@ -163,7 +236,7 @@ impl Entries {
             7 => {
                 thread.ahead = Some(value);
                 if thread.part != kind >> STRETCH {
-                    (thread.part, thread.until) = (kind >> STRETCH, None);
+                    (thread.part, thread.current) = (kind >> STRETCH, None);
                 }
                 return Ok(MARKER_WORDS);
             }
@@ -174,7 +247,7 @@ impl Entries {
             Marker::Ended => thread.has_ended = true,
             _ => {}
         }
-        if self.intervals.is_whole() || thread.until.is_some() || marker == Marker::Ended {
+        if self.intervals.is_whole() || thread.is_recorded() || marker == Marker::Ended {
             sink.mark(thread.id, OrderedMarker { order: thread.order, marker })?;
         }
         Ok(MARKER_WORDS)
@@ -196,7 +269,8 @@ impl Interpreter for Entries {
             reported: 0,
             ahead: None,
             part: 0,
-            until: None,
+            current: None,
+            history: self.intervals.look_back().then(LineHistory::new),
             order: 0,
             call: None,
             has_ended: false,
@@ -251,19 +325,45 @@ impl Thread {
         OrderedMarker { order: self.order + 1, marker }
     }
 
-    /// What follows is of this interval, which lasts up to so many of its part; to 0 if it is not to be emitted.
+    /// Whether what it does now is recorded.
+    fn is_recorded(&self) -> bool {
+        matches!(self.current, Some((Use::Recorded(_), _)))
+    }
+
+    /// What follows comes after `done` instructions of the part. Returns up to how many of the part the same goes on;
+    /// 0 if nobody wants it.
+    #[inline]
     fn enter(
         &mut self,
-        interval: Option<(Phase, u64)>,
+        intervals: &Intervals,
+        done: u64,
         sink: &mut dyn Sink,
     ) -> Result<u64, EntryError> {
-        let until = interval.map(|(_, until)| until);
-        if let Some((phase, _)) = interval.filter(|_| self.until != until) {
+        match &self.current {
+            Some((_, range)) if range.contains(&done) => Ok(range.end),
+            _ => self.enter_other(intervals, done, sink),
+        }
+    }
+
+    /// The thread is not where it was seen last: an interval that is recorded begins with its marker, and with the lines
+    /// that the thread touched before.
+    fn enter_other(
+        &mut self,
+        intervals: &Intervals,
+        done: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<u64, EntryError> {
+        let found = intervals.at(self.part, done);
+        self.current = found.map(|(is_for, until)| (is_for, done..until));
+        if let Some((Use::Recorded(phase), _)) = found {
+            if let Some(history) = &mut self.history {
+                let lines = TouchedLines { position: self.position, lines: history.take() };
+                sink.touched(self.id, lines)?;
+            }
             let skipped = self.position - self.reported;
             sink.mark(self.id, self.between(Marker::Begin { phase, skipped }))?;
         }
-        self.until = until;
-        Ok(until.unwrap_or(0))
+        Ok(found.map_or(0, |(_, until)| until))
     }
 }
 
@@ -280,6 +380,13 @@ impl Known {
         Err(EntryError::Unexpected { expected: "an instruction of the block", found: address })
     }
 
+    /// Notes the lines that the first instructions touch.
+    #[inline]
+    fn touch(&self, entry: &[u64], executed: usize, history: &mut LineHistory) {
+        self.code.iter().for_each(|line| history.touch(*line));
+        self.sources_of(executed).iter().for_each(|source| source.touch(entry, history));
+    }
+
     /// The operands of the first instructions.
     fn sources_of(&self, executed: usize) -> &[Source] {
         if executed == self.lengths.len() {
@@ -294,7 +401,7 @@ fn push_values(values: &mut Vec<u64>, entry: &[u64], sources: &[Source]) -> Resu
         let words = &entry[source.word as usize..];
         let count = match source.form {
             Form::Single => {
-                values.push((words[0] & source.mask).wrapping_add(source.addend));
+                values.push(source.address(entry));
                 continue;
             }
             Form::Repeated => 2,
@@ -306,6 +413,16 @@ fn push_values(values: &mut Vec<u64>, entry: &[u64], sources: &[Source]) -> Resu
         );
     }
     Ok(())
+}
+
+/// The lines in which a block's code lies.
+fn code_lines(block: &Block, length: u64) -> Vec<TouchedLine> {
+    let last = block.address.wrapping_add(length.max(1) - 1);
+    let inside = (0..length).step_by(LINE).map(|at| block.address.wrapping_add(at));
+    let mut lines: Vec<_> =
+        inside.chain([last]).map(|address| TouchedLine::new(address, false, true)).collect();
+    lines.dedup();
+    lines
 }
 
 /// Reads the next description, a `struct channel_block` and what follows it, and passes it to the sink.
@@ -346,7 +463,9 @@ fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<Known, EntryErr
             });
         }
         let mask = if word == 0 { 0 } else { u64::MAX };
-        sources.push(Source { form: operand.form, word, mask, addend });
+        let is_written = operand.direction != Direction::Read;
+        let size = operand.size.clamp(1, MAX_SIZE) as u8;
+        sources.push(Source { form: operand.form, word, mask, addend, is_written, size });
     }
     if operands != sources.len() {
         return Err(EntryError::Unexpected {
@@ -356,5 +475,6 @@ fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<Known, EntryErr
     }
     let is_plain = sources.iter().all(|source| source.form == Form::Single);
     let lengths = block.instructions.iter().map(|instruction| instruction.length).collect();
-    Ok(Known { id: sink.define(block)?, address, words, lengths, counts, sources, is_plain })
+    let code = code_lines(&block, length as u64);
+    Ok(Known { id: sink.define(block)?, address, words, lengths, counts, sources, is_plain, code })
 }

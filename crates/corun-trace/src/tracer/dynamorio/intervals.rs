@@ -15,6 +15,7 @@ pub(crate) struct Intervals {
     /// Whether code stores entries in gaps as well, which are dropped: a large program's code takes seconds to
     /// translate, which would be done at both ends of every part.
     keeps_code: bool,
+    looks_back: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,29 +23,58 @@ struct Part {
     begin: u64,
     end: u64,
     /// Each with where it ends, counted from the part's begin.
-    phases: Vec<(Phase, u64)>,
+    phases: Vec<(Use, u64)>,
+}
+
+/// What becomes of the client's entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// They are recorded.
+    Recorded(Phase),
+    /// They say which lines are touched.
+    LookBack,
 }
 
 impl From<Plan> for Intervals {
     fn from(plan: Plan) -> Self {
         let mut parts: Vec<Part> = Vec::new();
-        for interval in plan.intervals() {
+        let look_back = plan.look_back();
+        let mut recorded = 0;
+        // The instructions before a warm-up, up to what is recorded before.
+        let looking_back = plan.intervals().flat_map(|interval| {
+            let from = interval.begin.saturating_sub(look_back).max(recorded);
+            recorded = interval.end;
+            let before = Stretch { is_for: Use::LookBack, begin: from, end: interval.begin };
+            let own = Stretch {
+                is_for: Use::Recorded(interval.phase),
+                begin: interval.begin,
+                end: interval.end,
+            };
+            [before, own].into_iter().filter(|it| it.begin < it.end)
+        });
+        for interval in looking_back {
             match parts.last_mut().filter(|part| part.end == interval.begin) {
                 Some(part) => {
                     part.end = interval.end;
-                    part.phases.push((interval.phase, interval.end - part.begin));
+                    part.phases.push((interval.is_for, interval.end - part.begin));
                 }
                 None => parts.push(Part {
                     begin: interval.begin,
                     end: interval.end,
-                    phases: vec![(interval.phase, interval.end - interval.begin)],
+                    phases: vec![(interval.is_for, interval.end - interval.begin)],
                 }),
             }
         }
         let gaps = parts.windows(2).map(|pair| pair[1].begin - pair[0].end);
         let keeps_code = parts.len() > 1 && gaps.max().unwrap_or(0) <= LONG_GAP;
-        Self { parts, keeps_code }
+        Self { parts, keeps_code, looks_back: look_back > 0 }
     }
+}
+
+struct Stretch {
+    is_for: Use,
+    begin: u64,
+    end: u64,
 }
 
 impl Intervals {
@@ -60,11 +90,16 @@ impl Intervals {
         matches!(&self.parts[..], [part] if is_all(part))
     }
 
+    /// Whether the lines that are touched are wanted.
+    pub(crate) fn look_back(&self) -> bool {
+        self.looks_back
+    }
+
     /// What an instruction is for that follows so many of its part, and before how many of the part's that ends, which
     /// no other interval of the part has; nothing after the part's end.
-    pub(crate) fn phase(&self, part: u64, recorded: u64) -> Option<(Phase, u64)> {
+    pub(crate) fn at(&self, part: u64, done: u64) -> Option<(Use, u64)> {
         let phases = &self.parts.get(usize::try_from(part).ok()?)?.phases;
-        phases.get(phases.partition_point(|&(_, end)| end <= recorded)).copied()
+        phases.get(phases.partition_point(|&(_, end)| end <= done)).copied()
     }
 }
 
@@ -74,28 +109,54 @@ mod tests {
 
     #[test]
     fn a_warm_up_and_its_sample_are_one_part() {
-        let plan = Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000, seed: 0 };
+        let plan =
+            Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000, seed: 0, look_back: 0 };
         let intervals = Intervals::from(plan);
         assert_eq!(intervals.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
-        assert_eq!(intervals.phase(3, 9), Some((Phase::WarmUp, 10)));
-        assert_eq!(intervals.phase(3, 10), Some((Phase::Counted, 40)));
-        assert_eq!(intervals.phase(3, 40), None);
-        assert_eq!(intervals.phase(4, 0), None);
+        assert_eq!(intervals.at(3, 9), Some((Use::Recorded(Phase::WarmUp), 10)));
+        assert_eq!(intervals.at(3, 10), Some((Use::Recorded(Phase::Counted), 40)));
+        assert_eq!(intervals.at(3, 40), None);
+        assert_eq!(intervals.at(4, 0), None);
+    }
+
+    #[test]
+    fn what_lies_before_a_warm_up_says_which_lines_are_touched() {
+        let plan = |look_back| {
+            let (count, length, warm_up, total, seed) = (2, 30, 10, 1000, 0);
+            Intervals::from(Plan::Samples { count, length, warm_up, total, seed, look_back })
+        };
+        let short = plan(100);
+        assert_eq!(short.words(), [1, 2, 125, 265, 625, 765]);
+        assert_eq!(short.at(1, 99), Some((Use::LookBack, 100)));
+        assert_eq!(short.at(1, 100), Some((Use::Recorded(Phase::WarmUp), 110)));
+        // There is nothing between the parts any more.
+        let long = plan(460);
+        assert_eq!(long.words(), [0, 1, 0, 765]);
+        assert_eq!(long.at(0, 300), Some((Use::LookBack, 725)));
+        assert!(long.look_back() && !plan(0).look_back());
     }
 
     #[test]
     fn samples_that_meet_are_distinguished() {
-        let plan = Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100, seed: 0 };
+        let plan =
+            Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100, seed: 0, look_back: 0 };
         let intervals = Intervals::from(plan);
         assert_eq!(intervals.words(), [0, 1, 0, 100]);
-        assert_eq!(intervals.phase(0, 49), Some((Phase::Counted, 50)));
-        assert_eq!(intervals.phase(0, 50), Some((Phase::Counted, 100)));
+        assert_eq!(intervals.at(0, 49), Some((Use::Recorded(Phase::Counted), 50)));
+        assert_eq!(intervals.at(0, 50), Some((Use::Recorded(Phase::Counted), 100)));
     }
 
     #[test]
     fn code_stays_as_it_is_where_gaps_are_short() {
         let keeps_code = |total| {
-            let plan = Plan::Samples { count: 10, length: 1000, warm_up: 9000, total, seed: 0 };
+            let plan = Plan::Samples {
+                count: 10,
+                length: 1000,
+                warm_up: 9000,
+                total,
+                seed: 0,
+                look_back: 0,
+            };
             Intervals::from(plan).words()[0] == 1
         };
         assert!(keeps_code(10 * LONG_GAP) && !keeps_code(10 * LONG_GAP + 200_000));
@@ -106,7 +167,7 @@ mod tests {
     fn a_window_without_end_goes_on() {
         let intervals = Intervals::from(Plan::Window { skip: 7, length: None });
         assert_eq!(intervals.words(), [0, 1, 7, u64::MAX]);
-        assert!(matches!(intervals.phase(0, 1 << 50), Some((Phase::Counted, _))));
+        assert!(matches!(intervals.at(0, 1 << 50), Some((Use::Recorded(Phase::Counted), _))));
         assert!(!intervals.is_whole());
         assert!(Intervals::from(Plan::Whole).is_whole());
         // All of it is recorded, for two purposes.

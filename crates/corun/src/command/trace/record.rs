@@ -160,6 +160,7 @@ impl Arguments {
                     warm_up: warmup,
                     are_chosen: self.choose,
                     seed: 0,
+                    look_back: Samples::usual_look_back(count),
                 })
             }
             (None, None, None) => Part::Of(Plan::Whole),

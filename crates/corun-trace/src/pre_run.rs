@@ -32,10 +32,10 @@ pub struct Samples {
 
 /// Instructions before all warm-ups together of which the lines that they touch are recorded: some seconds of a tracer's
 /// time.
-const LOOK_BACK: u64 = 4_000_000_000;
+const LOOK_BACK: u64 = 2_000_000_000;
 
 impl Samples {
-    /// The usual look-back of so many: all of a run of up to four billion instructions.
+    /// The usual look-back of so many: most of a run of up to two billion instructions.
     pub fn usual_look_back(count: u32) -> u64 {
         LOOK_BACK / u64::from(count.max(1))
     }

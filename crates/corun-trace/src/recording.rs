@@ -1,6 +1,8 @@
 //! A trace in memory, for short runs and for tests.
 
-use crate::{Access, Block, BlockId, Event, OrderedMarker, Sink, SinkError, ThreadId, accesses};
+use crate::{
+    Access, Block, BlockId, Event, OrderedMarker, Sink, SinkError, ThreadId, TouchedLines, accesses,
+};
 
 /// Everything a tracer recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Recording {
 pub struct RecordedThread {
     /// Its number in the kernel.
     pub tid: u32,
+    /// The lines that it touched up to some places of its run.
+    pub touched: Vec<TouchedLines>,
     steps: Vec<Step>,
     values: Vec<u64>,
 }
@@ -89,6 +93,11 @@ impl Sink for Recording {
 
     fn mark(&mut self, thread: ThreadId, marker: OrderedMarker) -> Result<(), SinkError> {
         self.threads[thread.0 as usize].steps.push(Step::Marker(marker));
+        Ok(())
+    }
+
+    fn touched(&mut self, thread: ThreadId, lines: TouchedLines) -> Result<(), SinkError> {
+        self.threads[thread.0 as usize].touched.push(lines);
         Ok(())
     }
 }

@@ -3,8 +3,9 @@
 //! Such a list takes the place of all accesses of a gap (the memory timestamp record of Barr, Pan, Zhang and Asanović 2005):
 //! each line once, in the order of the last accesses.
 
-use std::collections::HashMap;
 use std::fmt;
+
+use rustc_hash::FxHashMap;
 
 /// Bits of an offset in a line of 64 bytes.
 const LINE_SHIFT: u32 = 6;
@@ -84,33 +85,49 @@ const NONE: TouchedLine = TouchedLine(u64::MAX);
 /// Learns from one access after another which lines a thread touched last.
 ///
 /// The order of lines that were among the 4096 most recent ones is not exact: such a line counts as touched when another
-/// one takes its place there.
+/// one takes its place there, and those that are left at the end as touched when they came there.
 pub(crate) struct LineHistory {
     recent: Box<[TouchedLine]>,
+    /// How many others had come to `recent` before each of its lines.
+    came: Box<[u64]>,
+    count: u64,
     /// Lines in the order in which they left `recent`; of several entries of one line the last counts.
     log: Vec<TouchedLine>,
     /// Where in the log a line's last entry is.
-    last: HashMap<u64, u32>,
+    last: FxHashMap<u64, u32>,
 }
 
 impl LineHistory {
     pub(crate) fn new() -> Self {
-        Self { recent: vec![NONE; RECENT].into(), log: Vec::new(), last: HashMap::new() }
+        Self {
+            recent: vec![NONE; RECENT].into(),
+            came: vec![0; RECENT].into(),
+            count: 0,
+            log: Vec::new(),
+            last: FxHashMap::default(),
+        }
     }
 
     /// An access to a line.
     #[inline]
     pub(crate) fn touch(&mut self, line: TouchedLine) {
-        let slot = &mut self.recent[(line.0 >> FLAGS) as usize % RECENT];
+        let place = (line.0 >> FLAGS) as usize % RECENT;
+        let slot = &mut self.recent[place];
+        if *slot == line {
+            return;
+        }
         if slot.key() == line.key() {
             slot.0 |= line.0;
         } else {
             let before = std::mem::replace(slot, line);
+            self.came[place] = self.count;
+            self.count += 1;
             self.note(before);
         }
     }
 
     /// A line is not among the most recent ones any more.
+    #[inline(never)]
     fn note(&mut self, mut line: TouchedLine) {
         if line == NONE {
             return;
@@ -145,8 +162,10 @@ impl LineHistory {
 
     /// The lines that were touched since the last time.
     pub(crate) fn take(&mut self) -> Vec<TouchedLine> {
-        for slot in 0..RECENT {
-            let line = std::mem::replace(&mut self.recent[slot], NONE);
+        let mut places: Vec<usize> = (0..RECENT).collect();
+        places.sort_unstable_by_key(|&place| self.came[place]);
+        for place in places {
+            let line = std::mem::replace(&mut self.recent[place], NONE);
             self.note(line);
         }
         self.shorten();
@@ -163,6 +182,8 @@ impl fmt::Debug for LineHistory {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use proptest::prelude::*;
 
     use super::*;

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use corun_trace::{
-    Direction, DynamoRio, Ending, Event, Marker, Phase, Plan, Recording, Target, ThreadId, Traced,
-    Tracer,
+    Direction, DynamoRio, Ending, Event, Marker, Phase, Plan, Recording, Target, ThreadId,
+    TouchedLine, Traced, Tracer,
 };
 use tempfile::TempDir;
 
@@ -147,6 +147,71 @@ fn samples_are_spread_over_the_run() {
 }
 
 /// In the gaps the program stores more entries than a buffer holds.
+/// Of a loop that stores to every third line from the last on, with gaps that are looked back on in whole and in part.
+#[test]
+fn what_a_gap_touches_is_listed_in_the_order_of_the_last_accesses() {
+    const ROUNDS: u64 = 40_000;
+    let folder = TempDir::new().unwrap();
+    let source = format!(
+        "
+        .globl _start
+        .bss
+        .balign 4096
+        area:   .skip 192 * ({ROUNDS} + 1)
+        .text
+        _start: lea area(%rip), %rbx
+                mov ${ROUNDS}, %ecx
+        1:      imul $192, %rcx, %rax
+                movb $1, (%rbx,%rax)
+                dec %ecx
+                jnz 1b
+                mov $60, %eax
+                xor %edi, %edi
+                syscall
+    "
+    );
+    let program = build(&folder, "lines.s", &source);
+    let of = |look_back| {
+        let (count, length, warm_up, total, seed) = (4, 400, 400, 4 * ROUNDS, 0);
+        let plan = Plan::Samples { count, length, warm_up, total, seed, look_back };
+        let (traced, recording) = trace_planned(&program, &[], plan);
+        assert_eq!(traced.instructions, 2 + 4 * ROUNDS + 3);
+        recording
+    };
+    assert_eq!(of(0).threads[0].touched, []);
+    for look_back in [8000, 100_000] {
+        let recording = of(look_back);
+        let begins = markers(&recording, 0).into_iter().scan(0, |at, marker| match marker {
+            Marker::Begin { skipped, .. } => {
+                let begin = *at + skipped;
+                *at = begin + 400;
+                Some(begin)
+            }
+            _ => None,
+        });
+        let begins: Vec<u64> = begins.collect();
+        let lists = &recording.threads[0].touched;
+        let places: Vec<u64> = lists.iter().map(|it| it.position).collect();
+        assert_eq!((places.len(), &places), (8, &begins), "a list at the begin of each interval");
+        let mut before = 0;
+        for list in lists {
+            let data: Vec<_> = list.lines.iter().filter(|line| !line.is_code()).collect();
+            assert!(data.iter().all(|line| line.is_written()));
+            // Each round stores to the line three before; one whose place the code takes counts as older.
+            let is_next = |two: &[&TouchedLine]| two[0].address() == two[1].address() + 192;
+            let others = data.windows(2).filter(|two| !is_next(two)).count();
+            assert!(others <= 4 + data.len() / 100, "{others} of {} lines are not in order", data.len());
+            // With the recorded interval before.
+            let known = look_back + if before == 0 { 0 } else { 400 };
+            let passed = (list.position - before).min(known);
+            let expected = passed / 4;
+            assert!(data.len().abs_diff(expected as usize) <= 2, "{} of {expected}", data.len());
+            assert!(list.lines.iter().any(|line| line.is_code()) || passed < 1000);
+            before = list.position;
+        }
+    }
+}
+
 #[test]
 fn what_samples_record_is_what_is_executed_there() {
     const ROUNDS: u64 = 3_000_000;

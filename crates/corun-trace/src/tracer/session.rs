@@ -36,8 +36,8 @@ pub(super) trait Interpreter {
     /// A thread begins, by its number in the kernel.
     fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<Self::Thread, EntryError>;
 
-    /// Passes to the sink what the first entry of a thread's words holds, and how many of them it has;
-    /// there is one at least. `code` has the blocks not described before.
+    /// Passes to the sink what the first entries of a thread's words hold, one at least, and returns how many words these
+    /// have. `code` has the blocks not described before.
     fn emit(
         &mut self,
         thread: &mut Self::Thread,

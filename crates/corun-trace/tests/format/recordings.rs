@@ -5,7 +5,8 @@ use corun_trace::format::{
 };
 use corun_trace::{
     Block, ChampSimInstruction, Code, Direction, Ending, Event, Form, Instruction, Marker,
-    MemoryOperand, OrderedMarker, Phase, Plan, Recording, Sink, ThreadId,
+    MemoryOperand, OrderedMarker, Phase, Plan, Recording, Sink, ThreadId, TouchedLine,
+    TouchedLines,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,6 +46,9 @@ pub(crate) fn copy(recording: &Recording, sink: &mut impl Sink) {
     }
     for id in (0..recording.threads.len() as u32).map(ThreadId) {
         recording.events(id).for_each(|event| emit(event, id, sink));
+        for lines in &recording.threads[id.0 as usize].touched {
+            sink.touched(id, lines.clone()).unwrap();
+        }
     }
 }
 
@@ -71,6 +75,12 @@ pub(crate) fn read(bytes: Vec<u8>) -> (Recording, Option<FormatError>) {
     for thread in trace.threads() {
         while recording.threads.len() <= thread.id.0 as usize {
             recording.thread(thread.tid).unwrap();
+        }
+        for number in 0..trace.touched_at(thread.id).count() {
+            match trace.touched(thread.id, number) {
+                Ok(lines) => recording.touched(thread.id, lines).unwrap(),
+                Err(error) => damage = Some(error),
+            }
         }
         let mut events = trace.events(thread.id).unwrap();
         loop {
@@ -167,13 +177,29 @@ fn marker() -> impl Strategy<Value = Marker> {
 /// are not like the last ones, and the marker before it.
 type Draft = (usize, usize, Option<u32>, Option<Vec<u64>>, Option<(u64, Marker)>);
 
+/// A list of touched lines, and of which thread.
+fn touched() -> impl Strategy<Value = (usize, TouchedLines)> {
+    let line = (prop_oneof![any::<u64>(), 0..99_999_u64], any::<bool>(), any::<bool>())
+        .prop_map(|(address, is_written, is_code)| TouchedLine::new(address, is_written, is_code));
+    (0..3_usize, 0..u64::MAX / 2, vec(line, 0..40))
+        .prop_map(|(thread, position, lines)| (thread, TouchedLines { position, lines }))
+}
+
 /// Any recording of up to three threads.
 pub(crate) fn recording() -> impl Strategy<Value = Recording> {
     let values = proptest::option::weighted(0.3, vec(prop_oneof![any::<u64>(), 0..9_u64], 40));
     let cut = proptest::option::weighted(0.1, any::<u32>());
     let mark = proptest::option::weighted(0.1, (any::<u64>(), marker()));
     let draft = (0..3_usize, any::<usize>(), cut, values, mark);
-    (vec(block(), 1..12), vec(draft, 0..200)).prop_map(|(blocks, drafts)| made(blocks, drafts))
+    (vec(block(), 1..12), vec(draft, 0..200), vec(touched(), 0..4)).prop_map(
+        |(blocks, drafts, touched)| {
+            let mut recording = made(blocks, drafts);
+            for (thread, lines) in touched {
+                recording.threads[thread].touched.push(lines);
+            }
+            recording
+        },
+    )
 }
 
 fn made(blocks: Vec<Block>, drafts: Vec<Draft>) -> Recording {

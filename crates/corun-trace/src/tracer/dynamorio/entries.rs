@@ -33,6 +33,8 @@ const LINE: usize = 64;
 const MAX_SIZE: u16 = 64;
 /// Bytes that one `rep` instruction is taken to touch at most: more than a last level holds.
 const LONGEST_COPY: u64 = 1 << 28;
+/// Instructions between two notes of a block's code.
+const BETWEEN_CODE: u64 = 1 << 14;
 
 /// Passes to a sink what the buffers of a client hold.
 #[derive(Debug)]
@@ -91,6 +93,8 @@ struct Known {
     is_plain: bool,
     /// Its code, line by line.
     code: Vec<TouchedLine>,
+    /// When these lines were noted last: of which thread, and where in its run.
+    code_seen: (ThreadId, u64),
 }
 
 /// Where the values of an operand come from: a word and what to add to it.
@@ -134,15 +138,10 @@ impl Source {
         }
     }
 
-    /// Notes the line, or the two, of an access at this address.
+    /// Notes the line where an access begins: one that reaches into another line is rare, or one of a row of them.
     #[inline]
     fn touch_at(&self, address: u64, history: &mut LineHistory) {
-        let line = |address| TouchedLine::new(address, self.is_written, false);
-        let (first, last) = (line(address), line(address.wrapping_add(u64::from(self.size) - 1)));
-        history.touch(first);
-        if last != first {
-            history.touch(last);
-        }
+        history.touch(TouchedLine::new(address, self.is_written, false));
     }
 }
 
@@ -156,6 +155,40 @@ impl Entries {
             done: Vec::new(),
             values: Vec::new(),
         }
+    }
+
+    /// Passes over entries of which only the touched lines matter, as long as they are of whole and known blocks. Returns how
+    /// many words they have.
+    fn look_back(&mut self, words: &[u64], thread: &mut Thread) -> usize {
+        let (Some((Use::LookBack, range)), None) = (&thread.current, thread.ahead) else {
+            return 0;
+        };
+        let (Some(history), Some(done)) =
+            (&mut thread.history, self.done.get_mut(thread.part as usize))
+        else {
+            return 0;
+        };
+        if !range.contains(done) {
+            return 0;
+        }
+        let mut at = 0;
+        while let Some(&first) = words.get(at) {
+            // A marker, or a block cut short, has a larger number.
+            let Some(known) = self.blocks.get_mut((first as usize).wrapping_sub(1)) else { break };
+            let length = known.lengths.len();
+            let Some(entry) = words.get(at..at + known.words) else { break };
+            if *done + length as u64 > range.end {
+                break;
+            }
+            known.touch(entry, length, (thread.id, thread.position), history);
+            *done += length as u64;
+            thread.position += length as u64;
+            at += known.words;
+        }
+        if at > 0 {
+            thread.call = None;
+        }
+        at
     }
 
     fn execute(
@@ -173,7 +206,7 @@ impl Entries {
             let known = describe(code, sink)?;
             self.blocks.push(known);
         }
-        let known = &self.blocks[index as usize];
+        let known = &mut self.blocks[index as usize];
         let is_cut = words[0] & CUT != 0;
         let length = known.words + usize::from(is_cut);
         let entry = words
@@ -195,7 +228,7 @@ impl Entries {
             (executed, thread.is_recorded())
         };
         if let Some(history) = thread.history.as_mut().filter(|_| executed > 0) {
-            known.touch(entry, executed, history);
+            known.touch(entry, executed, (thread.id, thread.position), history);
         }
         if executed > 0 && is_recorded {
             let sources = known.sources_of(executed);
@@ -284,7 +317,10 @@ impl Interpreter for Entries {
         code: &mut Code,
         sink: &mut dyn Sink,
     ) -> Result<usize, EntryError> {
-        if words[0] & MARKER != 0 {
+        let looked_back = self.look_back(words, thread);
+        if looked_back > 0 {
+            Ok(looked_back)
+        } else if words[0] & MARKER != 0 {
             self.mark(words, thread, sink)
         } else {
             self.execute(words, thread, code, sink)
@@ -380,10 +416,20 @@ impl Known {
         Err(EntryError::Unexpected { expected: "an instruction of the block", found: address })
     }
 
-    /// Notes the lines that the first instructions touch.
+    /// Notes the lines that the first instructions of a block touch, those of its code once in a while.
     #[inline]
-    fn touch(&self, entry: &[u64], executed: usize, history: &mut LineHistory) {
-        self.code.iter().for_each(|line| history.touch(*line));
+    fn touch(
+        &mut self,
+        entry: &[u64],
+        executed: usize,
+        (thread, position): (ThreadId, u64),
+        history: &mut LineHistory,
+    ) {
+        let now = (thread, position / BETWEEN_CODE);
+        if self.code_seen != now {
+            self.code_seen = now;
+            self.code.iter().for_each(|line| history.touch(*line));
+        }
         self.sources_of(executed).iter().for_each(|source| source.touch(entry, history));
     }
 
@@ -476,5 +522,15 @@ fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<Known, EntryErr
     let is_plain = sources.iter().all(|source| source.form == Form::Single);
     let lengths = block.instructions.iter().map(|instruction| instruction.length).collect();
     let code = code_lines(&block, length as u64);
-    Ok(Known { id: sink.define(block)?, address, words, lengths, counts, sources, is_plain, code })
+    Ok(Known {
+        id: sink.define(block)?,
+        address,
+        words,
+        lengths,
+        counts,
+        sources,
+        is_plain,
+        code,
+        code_seen: (ThreadId(u32::MAX), 0),
+    })
 }

@@ -200,7 +200,11 @@ fn what_a_gap_touches_is_listed_in_the_order_of_the_last_accesses() {
             // Each round stores to the line three before; one whose place the code takes counts as older.
             let is_next = |two: &[&TouchedLine]| two[0].address() == two[1].address() + 192;
             let others = data.windows(2).filter(|two| !is_next(two)).count();
-            assert!(others <= 4 + data.len() / 100, "{others} of {} lines are not in order", data.len());
+            assert!(
+                others <= 4 + data.len() / 100,
+                "{others} of {} lines are not in order",
+                data.len()
+            );
             // With the recorded interval before.
             let known = look_back + if before == 0 { 0 } else { 400 };
             let passed = (list.position - before).min(known);

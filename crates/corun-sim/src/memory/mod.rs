@@ -202,13 +202,26 @@ impl Memory {
     pub(crate) fn touch(&mut self, request: Request, touched: TouchedLine, now: u64) {
         let Request { core, requester, pages, .. } = request;
         let (linear, is_code) = (touched.address(), touched.is_code());
-        let own = &mut self.cores[core];
         let of_its_kind = if is_code { pages.in_small() } else { pages };
-        own.translations.find(requester, of_its_kind.page(linear, is_code));
+        let page = of_its_kind.page(linear, is_code);
+        if let Found::Walk(_) = self.cores[core].translations.find(requester, page) {
+            let entry = of_its_kind.entry(linear);
+            self.touch_line(core, requester, entry >> LINE_SHIFT, State::Exclusive, now);
+        }
         let physical = if is_code { pages.code(linear) } else { pages.physical(linear) };
-        let line = physical >> LINE_SHIFT;
         let state = if touched.is_written() { State::Modified } else { State::Exclusive };
-        if let Some(held) = own.l2.of(requester).find(line) {
+        self.touch_line(core, requester, physical >> LINE_SHIFT, state, now);
+    }
+
+    fn touch_line(
+        &mut self,
+        core: usize,
+        requester: Requester,
+        line: Line,
+        state: State,
+        now: u64,
+    ) {
+        if let Some(held) = self.cores[core].l2.of(requester).find(line) {
             held.state = held.state.max(state);
             return;
         }

@@ -18,15 +18,15 @@ pub(super) struct Gaps<'t> {
     recording: Recording<'t>,
     /// Up to where there are lists of touched lines, in instructions of the thread.
     lists: Vec<u64>,
-    /// Whether some gap is longer than what its list is of.
+    /// Whether there are no lists, or some gap is longer than what its list is of.
     pub(super) are_unknown: bool,
 }
 
 impl<'t> Gaps<'t> {
     pub(super) fn of(recording: Recording<'t>, intervals: &[Interval]) -> Self {
         let lists: Vec<u64> = recording.trace.touched_at(recording.thread).collect();
-        let known = if lists.is_empty() { 0 } else { recording.trace.opening().plan.look_back() };
-        let are_unknown = lengths(intervals).any(|gap| gap > known);
+        let known = recording.trace.opening().plan.look_back();
+        let are_unknown = lists.is_empty() || lengths(intervals).any(|gap| gap > known);
         Self { recording, lists, are_unknown }
     }
 

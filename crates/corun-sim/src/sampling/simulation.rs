@@ -298,19 +298,32 @@ fn retired(machine: &Machine<Recorded<'_>>, thread: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use corun_trace::format::{Opening, Options, Trace, Writer};
-    use corun_trace::{Marker, OrderedMarker, Sink, ThreadId, decode};
+    use corun_trace::{Marker, OrderedMarker, Plan, Sink, ThreadId, TouchedLines, decode};
 
     use super::*;
 
     /// Lines of 128 KiB: more than a first level holds, and less than a second.
     const LINES: u64 = 2048;
+    /// Lines of 64 MiB, most of which a run touches once.
+    const MANY: u64 = 1 << 20;
     const WINDOWS: u64 = 24;
 
     /// mov rdi, [rdi]; jmp to the first: loads of all lines in turn, in windows whose own warm-ups reach few of them.
     ///
     /// Before each warm-up so many loads are left out.
     fn walk(left_out: u64) -> Trace {
-        let mut writer = Writer::new(Vec::new(), &Opening::default(), Options::default()).unwrap();
+        walk_through(LINES, left_out, false)
+    }
+
+    /// The same through so many lines, a power of two. The trace may have the lines that each gap touches.
+    fn walk_through(lines: u64, left_out: u64, has_lists: bool) -> Trace {
+        let look_back = if has_lists { 2 * left_out } else { 0 };
+        let (count, length, warm_up, total) = (WINDOWS as u32, 800, 800, u64::MAX);
+        let plan = Plan::Samples { count, length, warm_up, total, seed: 0, look_back };
+        let opening = Opening { plan, ..Opening::default() };
+        let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
+        let address = |line: u64| 0x1000_0000 + 64 * line;
+        let mut place = 0;
         let code = [0x48, 0x8b, 0x3f, 0xeb, 0xfb];
         let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
         let thread = writer.thread(1).unwrap();
@@ -318,19 +331,25 @@ mod tests {
         for _ in 0..WINDOWS {
             // Every line once, in an order that no prefetcher follows (Hull and Dobell 1962).
             let mut go_on = || {
-                line = (line * 5 + 3) % LINES;
+                line = (line * 5 + 3) % lines;
                 line
             };
-            (0..left_out).for_each(|_| {
-                go_on();
-            });
+            let touched = (0..left_out).map(|_| TouchedLine::new(address(go_on()), false, false));
+            let touched: Vec<_> = touched.collect();
+            place += 2 * left_out;
+            if has_lists {
+                let last = touched.len().saturating_sub(lines as usize);
+                let lines = touched[last..].to_vec();
+                writer.touched(thread, TouchedLines { position: place, lines }).unwrap();
+            }
+            place += 2 * 800;
             for (phase, skipped) in [(Phase::WarmUp, 2 * left_out), (Phase::Counted, 0)] {
                 order += 1;
                 let marker = Marker::Begin { phase, skipped };
                 writer.mark(thread, OrderedMarker { order, marker }).unwrap();
                 for _ in 0..400 {
                     let line = go_on();
-                    writer.execute(thread, block, 2, &[0x10_0000 + 64 * line]).unwrap();
+                    writer.execute(thread, block, 2, &[address(line)]).unwrap();
                 }
             }
         }
@@ -403,6 +422,25 @@ mod tests {
         let first =
             |left_out| simulated_of(&walk(left_out), (u64::MAX, 0), true, |_| {}).windows[0].cycles;
         assert!(first(LINES) * 5 < first(0), "{} {}", first(LINES), first(0));
+    }
+
+    #[test]
+    fn what_gaps_touched_is_where_it_would_be() {
+        let of = |lines, left_out, length, has_lists| {
+            let trace = walk_through(lines, left_out, has_lists);
+            let windows = simulated_of(&trace, (length, 0), true, |_| {}).windows;
+            windows[8..].iter().map(|it| it.cycles).sum::<u64>() as f64
+        };
+        for lines in [LINES, MANY] {
+            let whole = of(lines, 0, u64::MAX, false);
+            for length in [u64::MAX, 5000] {
+                let listed = of(lines, LINES, length, true);
+                let ratio = listed / whole;
+                assert!((ratio - 1.0).abs() < 0.03, "{lines} lines, {length}: {listed} {whole}");
+            }
+        }
+        // What is not listed is taken to be there, also where it never was.
+        assert!(of(MANY, LINES, u64::MAX, false) < 0.7 * of(MANY, 0, u64::MAX, false));
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! What a thread did where nothing was recorded, as far as caches notice: the lines that it touched there, if the trace has
 //! them, so that a cache holds after a gap what it would.
 
-use std::collections::HashSet;
-
 use corun_trace::TouchedLine;
 use corun_trace::format::FormatError;
+use rustc_hash::FxHashSet;
 
 use super::beside::Recording;
 use super::intervals::Interval;
@@ -44,7 +43,7 @@ impl<'t> Gaps<'t> {
     pub(super) fn all_before(&self, place: u64) -> Result<Vec<TouchedLine>, FormatError> {
         let Recording { trace, thread, .. } = self.recording;
         let count = self.lists.partition_point(|&list| list <= place);
-        let (mut all, mut known) = (Vec::new(), HashSet::new());
+        let (mut all, mut known) = (Vec::new(), FxHashSet::default());
         for number in (0..count).rev() {
             let lines = trace.touched(thread, number)?.lines;
             let is_new = |line: &TouchedLine| known.insert((line.address(), line.is_code()));

@@ -273,14 +273,16 @@ count_down(const struct site *site)
     void *drcontext = site->drcontext;
     opnd_t left = dr_raw_tls_opnd(drcontext, segment, left_of_quota());
     int32_t count = site->plan->instructions;
-    instr_t *enough = INSTR_CREATE_label(drcontext);
     drreg_reserve_aflags(drcontext, site->list, site->where);
     insert(site, site->plan->is_recorded ? INSTR_CREATE_sub(drcontext, left, OPND_CREATE_INT32(count))
                                          : INSTR_CREATE_add(drcontext, left, OPND_CREATE_INT32(-count)));
-    insert(site, INSTR_CREATE_jcc(drcontext, OP_jns, opnd_create_instr(enough)));
-    dr_insert_clean_call_ex(drcontext, site->list, site->where, on_quota, DR_CLEANCALL_MULTIPATH, 1,
-                            OPND_CREATE_INT32(site->plan->is_recorded));
-    insert(site, enough);
+    if (!schedule_only_counts()) {
+        instr_t *enough = INSTR_CREATE_label(drcontext);
+        insert(site, INSTR_CREATE_jcc(drcontext, OP_jns, opnd_create_instr(enough)));
+        dr_insert_clean_call_ex(drcontext, site->list, site->where, on_quota, DR_CLEANCALL_MULTIPATH, 1,
+                                OPND_CREATE_INT32(site->plan->is_recorded));
+        insert(site, enough);
+    }
     drreg_unreserve_aflags(drcontext, site->list, site->where);
 }
 

@@ -5,6 +5,7 @@ enum { QUOTA = 1 << 14 };
 static struct {
     void *lock;
     bool keeps_code;
+    bool only_counts;
     uint64_t parts; /* not read yet */
     uint64_t begin; /* of the part that is recorded, or comes next */
     uint64_t end;
@@ -45,6 +46,7 @@ schedule_begin(void)
     schedule.lock = dr_mutex_create();
     schedule.keeps_code = channel_read_word() != 0;
     schedule.parts = channel_read_word();
+    schedule.only_counts = schedule.parts == 0;
     next_part();
     if (schedule.remaining == 0)
         next_phase();
@@ -54,6 +56,12 @@ bool
 schedule_is_whole(void)
 {
     return schedule.part == 0 && schedule.begin == 0 && schedule.end == UINT64_MAX;
+}
+
+bool
+schedule_only_counts(void)
+{
+    return schedule.only_counts;
 }
 
 bool

@@ -12,6 +12,9 @@ void schedule_begin(void);
 /* Whether everything is recorded, so that nothing need be counted. */
 bool schedule_is_whole(void);
 
+/* Whether no part is recorded: the quota of a thread is never used up, and falls below 0. */
+bool schedule_only_counts(void);
+
 /* Whether code stays as it is from part to part: entries are written all the time, and those that nobody
  * wants go into memory of the thread's own. If not, code is made anew at both ends of a part, and in
  * between nothing is written. */

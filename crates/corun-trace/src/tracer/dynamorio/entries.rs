@@ -15,7 +15,7 @@ use crate::tracer::entries::{
 };
 use crate::tracer::session::Interpreter;
 use crate::{
-    Block, BlockId, Direction, Form, Marker, OrderedMarker, Sink, ThreadId, TouchedLine,
+    Block, BlockId, Direction, Form, Marker, OrderedMarker, Phase, Sink, ThreadId, TouchedLine,
     TouchedLines, decode,
 };
 
@@ -390,9 +390,11 @@ impl Thread {
         sink: &mut dyn Sink,
     ) -> Result<u64, EntryError> {
         let found = intervals.at(self.part, done);
+        let was_warm_up = matches!(self.current, Some((Use::Recorded(Phase::WarmUp), _)));
         self.current = found.map(|(is_for, until)| (is_for, done..until));
         if let Some((Use::Recorded(phase), _)) = found {
-            if let Some(history) = &mut self.history {
+            // What counts follows its warm-up.
+            if let Some(history) = self.history.as_mut().filter(|_| !was_warm_up) {
                 let lines = TouchedLines { position: self.position, lines: history.take() };
                 sink.touched(self.id, lines)?;
             }

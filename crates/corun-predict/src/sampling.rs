@@ -158,8 +158,8 @@ mod tests {
             (3, Some(2), 2),
         ];
         for (count, asked, warm_up) in usual {
-            let windows =
-                Plan::Samples { count, length: 7, warm_up, total: 9, seed: 0, look_back: 0 };
+            let look_back = Samples::usual_look_back(count);
+            let windows = Plan::Samples { count, length: 7, warm_up, total: 9, seed: 0, look_back };
             let sampling = Sampling::Windows { count, length: 7, warm_up: asked };
             assert_eq!(planned(sampling, 9), windows);
         }

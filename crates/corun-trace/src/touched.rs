@@ -73,8 +73,8 @@ pub struct TouchedLines {
     pub lines: Vec<TouchedLine>,
 }
 
-/// Lines of a list at most, the latest ones: 128 MiB, more than a last level holds.
-pub(crate) const MAX_LINES: usize = 1 << 21;
+/// Lines of a list at most, the latest ones: 64 MiB, more than a last level holds for one core.
+pub(crate) const MAX_LINES: usize = 1 << 20;
 /// Lines that are looked for first, a power of two: 256 KiB, so that what a first level serves costs little.
 const RECENT: usize = 1 << 12;
 /// Entries of the log that may be superseded before it is shortened.

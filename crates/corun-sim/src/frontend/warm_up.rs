@@ -118,9 +118,12 @@ impl<F: InstructionSource> Core<F> {
         self.pace.begin(self.now, self.retired());
         let (begin, all) = (self.now, instructions.saturating_mul(self.threads.len() as u64));
         let cycles = (self.pace.rate * all as f64) as u64;
-        for (number, line) in (0..).zip(lines) {
+        let threads = threads.clamp(1, self.threads.len());
+        // Older lines have left the caches again.
+        let first = lines.len().saturating_sub(memory.lines(self.number) / threads);
+        for (number, line) in (0..).zip(lines).skip(first) {
             let passed = u128::from(cycles) * number / lines.len() as u128;
-            for index in 0..threads.min(self.threads.len()) {
+            for index in 0..threads {
                 memory.touch(self.request(index, 0, 0), *line, begin + passed as u64);
             }
         }

@@ -225,6 +225,11 @@ impl Cache {
         is_own_line(line).then_some(Evicted { line, state: held.kept() })
     }
 
+    /// How many lines it has room for.
+    pub(super) fn size(&self) -> usize {
+        self.sets as usize * self.ways
+    }
+
     /// A line that it holds, as it is; the replacement does not notice.
     #[inline]
     pub(super) fn peek(&mut self, line: Line) -> Option<&mut Held> {

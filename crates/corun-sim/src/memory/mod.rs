@@ -197,6 +197,13 @@ impl Memory {
         second.chain(last).for_each(|cache| cache.expect_earlier_lines(now));
     }
 
+    /// Lines that the second level of a core and its last level hold together.
+    pub(crate) fn lines(&mut self, core: usize) -> usize {
+        let second: usize = self.cores[core].l2.each().map(|l2| l2.size()).sum();
+        let last = self.groups[core / self.group_size].l3.as_ref();
+        second + last.map_or(0, Cache::size)
+    }
+
     /// A thread touched a line while nothing was simulated: it is in the second level now, and its page has a translation.
     /// Nothing is counted, and nobody waits.
     pub(crate) fn touch(&mut self, request: Request, touched: TouchedLine, now: u64) {

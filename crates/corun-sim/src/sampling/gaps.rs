@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 use super::beside::Recording;
 use super::intervals::Interval;
 
-/// Lines that are looked for before a section: twice as many as the largest last level holds.
-const MAX_LINES: usize = 1 << 21;
+/// Lines that are looked for before a section: more than a last level holds for one core.
+const MAX_LINES: usize = 1 << 20;
 
 /// The gaps of a recorded thread.
 #[derive(Debug)]

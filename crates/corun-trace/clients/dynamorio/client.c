@@ -244,10 +244,23 @@ on_quota(uint is_recorded)
     schedule_ask(stream_of(dr_get_current_drcontext()), is_recorded);
 }
 
+/* Where a block with this number counts. */
 static uint
-left_of_quota(void)
+counter_of(uint32_t number)
 {
+    if (schedule_only_counts())
+        return slots_offset + offsetof(struct stream_slots, counted) + number % COUNTERS * sizeof(int64_t);
     return slots_offset + offsetof(struct stream_slots, left);
+}
+
+static bool
+is_counter(int64_t offset)
+{
+    for (uint32_t i = 0; i < COUNTERS; i++) {
+        if (offset == counter_of(i))
+            return true;
+    }
+    return false;
 }
 
 /* Whether an instruction is the one with which `count_down` begins, as it was made or as it is decoded. */
@@ -261,9 +274,9 @@ counts_down(instr_t *instruction)
     if (!opnd_is_far_memory_reference(to) || opnd_get_segment(to) != segment)
         return false;
     if (opnd_is_far_abs_addr(to))
-        return (ptr_uint_t)opnd_get_addr(to) == left_of_quota();
+        return is_counter((ptr_int_t)opnd_get_addr(to));
     return opnd_is_far_base_disp(to) && opnd_get_base(to) == DR_REG_NULL &&
-        opnd_get_index(to) == DR_REG_NULL && opnd_get_disp(to) == (int)left_of_quota();
+        opnd_get_index(to) == DR_REG_NULL && is_counter(opnd_get_disp(to));
 }
 
 /* Code that is recorded subtracts, code that is only counted adds: so the two can be distinguished later. */
@@ -271,7 +284,7 @@ static void
 count_down(const struct site *site)
 {
     void *drcontext = site->drcontext;
-    opnd_t left = dr_raw_tls_opnd(drcontext, segment, left_of_quota());
+    opnd_t left = dr_raw_tls_opnd(drcontext, segment, counter_of(site->plan->number));
     int32_t count = site->plan->instructions;
     drreg_reserve_aflags(drcontext, site->list, site->where);
     insert(site, site->plan->is_recorded ? INSTR_CREATE_sub(drcontext, left, OPND_CREATE_INT32(count))

@@ -80,7 +80,7 @@ static void
 announce(struct stream *stream, uint64_t part)
 {
     stream->part = part;
-    stream_mark(stream, CHANNEL_EXECUTED | part << CHANNEL_STRETCH, stream->taken - stream->slots->left);
+    stream_mark(stream, CHANNEL_EXECUTED | part << CHANNEL_STRETCH, stream_executed(stream));
 }
 
 /* Of a thread whose block asked in the phase that goes on. */

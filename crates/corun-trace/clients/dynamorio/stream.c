@@ -123,6 +123,7 @@ stream_begin(struct stream *stream, struct stream_slots *slots, uint32_t thread,
     stream->part = 0;
     stream->taken = 0;
     slots->left = 0;
+    memset(slots->counted, 0, sizeof(slots->counted));
     if (discarded) {
         set_memory(stream, memory_of_its_own());
         return;
@@ -223,6 +224,15 @@ stream_return(struct stream *stream)
     set_memory(stream, stream->kept.start);
     stream->slots->next = stream->kept.next;
     stream->kept.start = NULL;
+}
+
+uint64_t
+stream_executed(const struct stream *stream)
+{
+    uint64_t executed = stream->taken - stream->slots->left;
+    for (int i = 0; i < COUNTERS; i++)
+        executed -= stream->slots->counted[i];
+    return executed;
 }
 
 bool

@@ -8,11 +8,15 @@
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
+enum { COUNTERS = 4 };
+
 /* What instrumented code reads and writes, in thread-local storage. */
 struct stream_slots {
     uint64_t *next;  /* where the next entry begins */
     uint64_t *entry; /* where the entry of the block being executed begins */
     int64_t left;    /* instructions of the thread's quota; see schedule.h */
+    int64_t counted[COUNTERS]; /* minus the instructions of the thread, if nothing else is wanted: in several places, since
+                                  an addition to memory takes longer than a short block */
 };
 
 struct stream {
@@ -65,6 +69,9 @@ void stream_unpark(struct stream *stream);
 void stream_divert(struct stream *stream);
 
 void stream_return(struct stream *stream);
+
+/* Instructions that the thread has executed. */
+uint64_t stream_executed(const struct stream *stream);
 
 bool stream_is_diverted(const struct stream *stream);
 

@@ -20,6 +20,15 @@ fn report(scratch: &Scratch, options: &[&str]) -> Outcome {
     Outcome::of(corun(["report"]).current_dir(scratch.path()).args(options))
 }
 
+/// As a page has it.
+fn escaped(text: &str) -> String {
+    let escaped = |letter: char| match letter {
+        '&' | '<' | '>' | '"' | '\'' => format!("&#{};", u32::from(letter)),
+        other => other.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 #[test]
 fn a_run_becomes_a_page_and_pictures() {
     let scratch = measured();
@@ -28,7 +37,7 @@ fn a_run_becomes_a_page_and_pictures() {
     let run = Run::from_json(&scratch.read(RUN)).expect("a run");
     let page = scratch.read("report.html");
     assert!(page.starts_with("<!doctype html>"), "{page}");
-    let sentence = run.verdicts[0].sentence.replace('\'', "&#39;").replace('"', "&#34;");
+    let sentence = escaped(&run.verdicts[0].sentence);
     assert!(page.contains(&sentence), "{sentence}");
 
     let outcome = report(&scratch, &[RUN, "--plots", "new/plots"]);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::NAME;
 use super::intervals::{Intervals, Use};
-use crate::touched::LineHistory;
+use super::line_history::LineHistory;
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{
     ATOMIC, EntryError, MARKER, MARKER_WORDS, read_bytes, read_u32, read_u64,

@@ -5,6 +5,7 @@
 
 mod entries;
 mod intervals;
+mod line_history;
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;

@@ -114,8 +114,8 @@ impl<F: InstructionSource> Machine<F> {
         }
     }
 
-    /// So many instructions of each thread of the first core are left out; the first `threads` of them have touched these
-    /// lines there, the oldest first.
+    /// So many instructions of each thread of the first core are not simulated. In them, each of its first `threads` threads
+    /// touches these lines of its own memory, in this order.
     ///
     /// # Errors
     /// If what the pipeline has begun comes to no end.

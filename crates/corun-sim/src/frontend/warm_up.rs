@@ -102,8 +102,8 @@ impl<F: InstructionSource> Core<F> {
         Some(())
     }
 
-    /// So many instructions of each thread are not simulated. Of these lines, the oldest first, the first `threads` of the
-    /// core's have each touched their own.
+    /// So many instructions of each thread are not simulated. In them, each of the core's first `threads` threads touches
+    /// these lines of its own memory, in this order.
     ///
     /// Returns `None` if what the pipeline has begun comes to no end.
     #[must_use]

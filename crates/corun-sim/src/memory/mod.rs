@@ -19,6 +19,7 @@ mod shadow_tags;
 #[cfg(test)]
 mod tests;
 mod tlb;
+mod touch;
 mod write_combining;
 
 pub(crate) use background_fills::Chance;
@@ -27,7 +28,6 @@ pub(crate) use pages::Pages;
 use cache::{Cache, Evicted, Held, Line, State};
 use coherence::Directory;
 use corun_record::MemoryRequests;
-use corun_trace::TouchedLine;
 use link::Link;
 use pages::PAGE_SHIFT;
 use prefetch::{Ahead, Level};
@@ -195,50 +195,6 @@ impl Memory {
         let second = self.cores.iter_mut().flat_map(|core| core.l2.each());
         let last = self.groups.iter_mut().filter_map(|group| group.l3.as_mut());
         second.chain(last).for_each(|cache| cache.expect_earlier_lines(now));
-    }
-
-    /// Lines that the second level of a core and its last level hold together.
-    pub(crate) fn lines(&mut self, core: usize) -> usize {
-        let second: usize = self.cores[core].l2.each().map(|l2| l2.size()).sum();
-        let last = self.groups[core / self.group_size].l3.as_ref();
-        second + last.map_or(0, Cache::size)
-    }
-
-    /// A thread touched a line while nothing was simulated: it is in the second level now, and its page has a translation.
-    /// Nothing is counted, and nobody waits.
-    pub(crate) fn touch(&mut self, request: Request, touched: TouchedLine, now: u64) {
-        let Request { core, requester, pages, .. } = request;
-        let (linear, is_code) = (touched.address(), touched.is_code());
-        let of_its_kind = if is_code { pages.in_small() } else { pages };
-        let page = of_its_kind.page(linear, is_code);
-        if let Found::Walk(_) = self.cores[core].translations.find(requester, page) {
-            let entry = of_its_kind.entry(linear);
-            self.touch_line(core, requester, entry >> LINE_SHIFT, State::Exclusive, now);
-        }
-        let physical = if is_code { pages.code(linear) } else { pages.physical(linear) };
-        let state = if touched.is_written() { State::Modified } else { State::Exclusive };
-        self.touch_line(core, requester, physical >> LINE_SHIFT, state, now);
-    }
-
-    fn touch_line(
-        &mut self,
-        core: usize,
-        requester: Requester,
-        line: Line,
-        state: State,
-        now: u64,
-    ) {
-        if let Some(held) = self.cores[core].l2.of(requester).find(line) {
-            held.state = held.state.max(state);
-            return;
-        }
-        self.let_background_fills_in(core, line, now);
-        let last = self.groups[core / self.group_size].l3.as_mut();
-        let is_in_last = last.is_some_and(|l3| l3.find(line).is_some());
-        if !is_in_last && self.holds == Holds::Inclusive {
-            self.fill_l3(core, line, now, State::Exclusive);
-        }
-        self.fill_l2(core, requester, line, now, state);
     }
 
     /// Whether a buffer for a miss of the first level is free.

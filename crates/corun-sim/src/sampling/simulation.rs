@@ -251,8 +251,8 @@ impl<'a> WindowSimulation<'a> {
     }
 }
 
-/// Leaves out so many instructions of each thread. The first one and these copies of it have touched these lines; whether
-/// lines are left of which nothing is known is the last argument.
+/// Leaves out so many instructions of each thread, in which the first thread and so many copies of it touch these lines.
+/// `expects_earlier` says whether they touch others, too, which are not known.
 fn pass_over(
     machine: &mut Machine<Recorded<'_>>,
     instructions: u64,

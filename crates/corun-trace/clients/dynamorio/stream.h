@@ -15,8 +15,8 @@ struct stream_slots {
     uint64_t *next;  /* where the next entry begins */
     uint64_t *entry; /* where the entry of the block being executed begins */
     int64_t left;    /* instructions of the thread's quota; see schedule.h */
-    int64_t counted[COUNTERS]; /* minus the instructions of the thread, if nothing else is wanted: in several places, since
-                                  an addition to memory takes longer than a short block */
+    int64_t counted[COUNTERS]; /* minus the instructions of the thread, if they are only counted; in several places in turn,
+                                  since an addition waits for the one before it to the same place */
 };
 
 struct stream {

@@ -25,8 +25,6 @@ const STRETCH: u32 = 8;
 /// The system calls of x86-64 after which the process is another program: execve, execveat.
 const REPLACING: [u64; 2] = [59, 322];
 
-/// More parts than any plan has.
-const MAX_PARTS: usize = 1 << 24;
 /// Bytes of a line.
 const LINE: usize = 64;
 /// Bytes of an access at most, but for those of instructions that store the state of the processor.
@@ -44,20 +42,9 @@ pub(crate) struct Entries {
     instructions: u64,
     is_replaced: bool,
     intervals: Intervals,
-    /// Instructions of each part up to now, of all threads.
+    /// Instructions of each part up to now, of all threads, and of what follows the last part.
     done: Vec<u64>,
     values: Vec<u64>,
-}
-
-/// The instructions of a part up to now.
-fn of_part(done: &mut Vec<u64>, part: u64) -> Result<&mut u64, EntryError> {
-    let expected = "the number of a part";
-    let index = usize::try_from(part).ok().filter(|&it| it < MAX_PARTS);
-    let index = index.ok_or(EntryError::Unexpected { expected, found: part })?;
-    if index >= done.len() {
-        done.resize(index + 1, 0);
-    }
-    Ok(&mut done[index])
 }
 
 /// A thread, in instructions since its start.
@@ -151,8 +138,8 @@ impl Entries {
             blocks: Vec::new(),
             instructions: 0,
             is_replaced: false,
+            done: vec![0; intervals.parts() + 1],
             intervals,
-            done: Vec::new(),
             values: Vec::new(),
         }
     }
@@ -220,7 +207,9 @@ impl Entries {
         let (executed, is_recorded) = if self.intervals.is_whole() {
             (reached, true)
         } else {
-            let done = of_part(&mut self.done, thread.part)?;
+            let expected = "the number of a part";
+            let done = usize::try_from(thread.part).ok().and_then(|part| self.done.get_mut(part));
+            let done = done.ok_or(EntryError::Unexpected { expected, found: thread.part })?;
             let until = thread.enter(&self.intervals, *done, sink)?;
             let room = until.saturating_sub(*done);
             let executed = reached.min(usize::try_from(room).unwrap_or(usize::MAX));

@@ -90,6 +90,11 @@ impl Intervals {
         matches!(&self.parts[..], [part] if is_all(part))
     }
 
+    /// How many parts there are.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
     /// Whether the lines that are touched are wanted.
     pub(crate) fn look_back(&self) -> bool {
         self.looks_back

@@ -248,9 +248,7 @@ on_quota(uint is_recorded)
 static uint
 counter_of(uint32_t number)
 {
-    if (schedule_only_counts())
-        return slots_offset + offsetof(struct stream_slots, counted) + number % COUNTERS * sizeof(int64_t);
-    return slots_offset + offsetof(struct stream_slots, left);
+    return slots_offset + offsetof(struct stream_slots, left) + number % COUNTERS * sizeof(int64_t);
 }
 
 static bool
@@ -450,7 +448,7 @@ uncount(void *drcontext, struct stream *stream, app_pc pc, instrlist_t *list, ap
         return;
     int32_t executed = instructions_between(drcontext, block, pc);
     if (executed < counted)
-        stream->slots->left += counted - executed;
+        stream->slots->left[0] += counted - executed;
 }
 
 static bool

@@ -98,26 +98,28 @@ turn(struct stream *stream)
 void
 schedule_ask(struct stream *stream, bool is_recorded)
 {
-    struct stream_slots *slots = stream->slots;
+    int64_t left = stream_left(stream);
     bool has_changed = false;
     uint64_t begun = UINT64_MAX;
     dr_mutex_lock(schedule.lock);
-    while (slots->left < 0) {
+    do {
         uint64_t quota = QUOTA;
-        if (schedule.remaining == 0) {
+        if (schedule.remaining == 0 && left < 0) {
             next_phase();
             has_changed = true;
             if (schedule.records)
                 begun = schedule.part;
         }
         if (has_changed) /* The next block shall ask again. */
-            quota = -slots->left;
+            quota = -left;
         quota = MIN(quota, schedule.remaining);
         schedule.remaining -= quota;
-        slots->left += quota;
+        left += quota;
         stream->taken += quota;
-    }
+    } while (left < 0);
     dr_mutex_unlock(schedule.lock);
+    stream_leave(stream, left);
+    stream_relieve(stream);
     if (schedule.keeps_code) {
         if (begun != UINT64_MAX) { /* In this block, which may be all of it. */
             stream_return(stream);

@@ -12,7 +12,7 @@ void schedule_begin(void);
 /* Whether everything is recorded, so that nothing need be counted. */
 bool schedule_is_whole(void);
 
-/* Whether no part is recorded: the quota of a thread is never used up, and falls below 0. */
+/* Whether no part is recorded: no thread asks, and what is left of its quota falls below 0. */
 bool schedule_only_counts(void);
 
 /* Whether code stays as it is from part to part: entries are written all the time, and those that nobody
@@ -23,7 +23,7 @@ bool schedule_keeps_code(void);
 /* Whether code that is instrumented now is to store entries. */
 bool schedule_instruments(void);
 
-/* A quota is used up in a block that is recorded or only counted. */
+/* A place of a quota is used up in a block that is recorded or only counted. */
 void schedule_ask(struct stream *stream, bool is_recorded);
 
 /* Reports to corun what the thread has executed: before the first entry of an interval, and at its end. */

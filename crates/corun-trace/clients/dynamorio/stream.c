@@ -122,8 +122,7 @@ stream_begin(struct stream *stream, struct stream_slots *slots, uint32_t thread,
     stream->kept.start = stream->kept.next = stream->elsewhere = NULL;
     stream->part = 0;
     stream->taken = 0;
-    slots->left = 0;
-    memset(slots->counted, 0, sizeof(slots->counted));
+    stream_leave(stream, 0);
     if (discarded) {
         set_memory(stream, memory_of_its_own());
         return;
@@ -163,6 +162,14 @@ stream_end(struct stream *stream)
         dr_raw_mem_free(stream->start, CHANNEL_BUFFER + CHANNEL_PAGE);
     else
         channel_send(CHANNEL_FULL, stream->thread, stream->buffer, bytes);
+}
+
+void
+stream_relieve(struct stream *stream)
+{
+    size_t room = stream->limit - stream->slots->next;
+    if (stream->parked == NULL && room * sizeof(uint64_t) < CHANNEL_BUFFER / 2)
+        stream_hand_over(stream, 0);
 }
 
 void
@@ -226,13 +233,28 @@ stream_return(struct stream *stream)
     stream->kept.start = NULL;
 }
 
+int64_t
+stream_left(const struct stream *stream)
+{
+    int64_t left = 0;
+    for (int i = 0; i < COUNTERS; i++)
+        left += stream->slots->left[i];
+    return left;
+}
+
+void
+stream_leave(struct stream *stream, int64_t left)
+{
+    int64_t share = left / COUNTERS;
+    for (int i = 1; i < COUNTERS; i++)
+        stream->slots->left[i] = share;
+    stream->slots->left[0] = left - (COUNTERS - 1) * share;
+}
+
 uint64_t
 stream_executed(const struct stream *stream)
 {
-    uint64_t executed = stream->taken - stream->slots->left;
-    for (int i = 0; i < COUNTERS; i++)
-        executed -= stream->slots->counted[i];
-    return executed;
+    return stream->taken - stream_left(stream);
 }
 
 bool

@@ -14,9 +14,8 @@ enum { COUNTERS = 4 };
 struct stream_slots {
     uint64_t *next;  /* where the next entry begins */
     uint64_t *entry; /* where the entry of the block being executed begins */
-    int64_t left;    /* instructions of the thread's quota; see schedule.h */
-    int64_t counted[COUNTERS]; /* minus the instructions of the thread, if they are only counted; in several places in turn,
-                                  since an addition waits for the one before it to the same place */
+    int64_t left[COUNTERS]; /* instructions of the thread's quota, see schedule.h; in several places, since an addition
+                               waits for the one before it to the same place */
 };
 
 struct stream {
@@ -70,10 +69,20 @@ void stream_divert(struct stream *stream);
 
 void stream_return(struct stream *stream);
 
+/* Instructions that are left of the thread's quota, below 0 if it has executed more. */
+int64_t stream_left(const struct stream *stream);
+
+/* Changes what is left, and gives every place an equal share if there is one. */
+void stream_leave(struct stream *stream, int64_t left);
+
 /* Instructions that the thread has executed. */
 uint64_t stream_executed(const struct stream *stream);
 
 bool stream_is_diverted(const struct stream *stream);
+
+/* Hands over between two blocks what fills most of a buffer: cheaper than the fault of a full one, after which
+ * DynamoRIO translates the block again. */
+void stream_relieve(struct stream *stream);
 
 /* Makes sure that so many words fit after `slots->next`. */
 void stream_reserve(struct stream *stream, size_t words);

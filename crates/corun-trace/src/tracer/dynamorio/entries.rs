@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::NAME;
 use super::intervals::{Intervals, Use};
 use super::line_history::LineHistory;
+use super::sources::{LINE, Source, touching};
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{
     ATOMIC, EntryError, MARKER, MARKER_WORDS, read_bytes, read_u32, read_u64,
@@ -25,12 +26,8 @@ const STRETCH: u32 = 8;
 /// The system calls of x86-64 after which the process is another program: execve, execveat.
 const REPLACING: [u64; 2] = [59, 322];
 
-/// Bytes of a line.
-const LINE: usize = 64;
 /// Bytes of an access at most, but for those of instructions that store the state of the processor.
 const MAX_SIZE: u16 = 64;
-/// Bytes that one `rep` instruction is taken to touch at most: more than a last level holds.
-const LONGEST_COPY: u64 = 1 << 28;
 /// Instructions between two notes of a block's code.
 const BETWEEN_CODE: u64 = 1 << 14;
 
@@ -77,59 +74,13 @@ struct Known {
     lengths: Vec<u8>,
     counts: Vec<u8>,
     sources: Vec<Source>,
+    /// Those of them that touch every line that the whole block touches.
+    touching: Vec<Source>,
     is_plain: bool,
     /// Its code, line by line.
     code: Vec<TouchedLine>,
     /// When these lines were noted last: of which thread, and where in its run.
     code_seen: (ThreadId, u64),
-}
-
-/// Where the values of an operand come from: a word and what to add to it.
-#[derive(Debug, Clone, Copy)]
-struct Source {
-    form: Form,
-    word: u32,
-    /// All bits if the word counts, none if the address is always the same.
-    mask: u64,
-    addend: u64,
-    is_written: bool,
-    size: u8,
-}
-
-impl Source {
-    /// The address of an operand that has one.
-    #[inline]
-    fn address(&self, entry: &[u64]) -> u64 {
-        (entry[self.word as usize] & self.mask).wrapping_add(self.addend)
-    }
-
-    /// Notes the lines that an operand touches in an entry.
-    #[inline]
-    fn touch(&self, entry: &[u64], history: &mut LineHistory) {
-        if self.form == Form::Single {
-            return self.touch_at(self.address(entry), history);
-        }
-        let Some(&[count, first]) = entry.get(self.word as usize..).and_then(<[u64]>::first_chunk)
-        else {
-            return;
-        };
-        if self.form == Form::Lanes {
-            let lanes = entry[self.word as usize + 1..].iter().take(count as usize);
-            return lanes.for_each(|address| self.touch_at(*address, history));
-        }
-        let Some(steps) = (count >> 1).checked_sub(1) else { return };
-        let bytes = steps.saturating_mul(self.size.into()).min(LONGEST_COPY);
-        let begin = if count & 1 == 0 { first } else { first.wrapping_sub(bytes) };
-        for at in (0..=bytes).step_by(LINE).chain([bytes]) {
-            self.touch_at(begin.wrapping_add(at), history);
-        }
-    }
-
-    /// Notes the line where an access begins: one that reaches into another line is rare, or one of a row of them.
-    #[inline]
-    fn touch_at(&self, address: u64, history: &mut LineHistory) {
-        history.touch(TouchedLine::new(address, self.is_written, false));
-    }
 }
 
 impl Entries {
@@ -421,7 +372,9 @@ impl Known {
             self.code_seen = now;
             self.code.iter().for_each(|line| history.touch(*line));
         }
-        self.sources_of(executed).iter().for_each(|source| source.touch(entry, history));
+        let is_whole = executed == self.lengths.len();
+        let sources = if is_whole { &self.touching } else { self.sources_of(executed) };
+        sources.iter().for_each(|source| source.touch(entry, history));
     }
 
     /// The operands of the first instructions.
@@ -519,6 +472,7 @@ fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<Known, EntryErr
         words,
         lengths,
         counts,
+        touching: touching(&sources),
         sources,
         is_plain,
         code,

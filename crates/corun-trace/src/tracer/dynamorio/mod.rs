@@ -6,6 +6,7 @@
 mod entries;
 mod intervals;
 mod line_history;
+mod sources;
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;

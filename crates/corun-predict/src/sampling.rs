@@ -41,15 +41,15 @@ impl Effort {
     /// What is simulated several times, alone and beside siblings, in about so many seconds on two CPUs.
     pub fn in_seconds(seconds: f64, seed: u64) -> Self {
         let share = (seconds / 60.0).clamp(0.2, 20.0);
-        let windows = (170.0 * share).clamp(FEW.into(), 2000.0);
+        let windows = (400.0 * share).clamp(FEW.into(), 2000.0);
         Self { windows: windows as u32, warm_ups: (125e6 * share) as u64, seed }
     }
 }
 
 /// Instructions of a run that is simulated whole: some seconds.
 const SHORT: u64 = 20_000_000;
-/// Instructions of a window of a longer one.
-const LENGTH: u64 = 25_000;
+/// Instructions of a window of a longer one: what windows say differs by where they lie, hardly by how long they are.
+const LENGTH: u64 = 10_000;
 /// Instructions of each at least, however many they are.
 const WARM_UP: u64 = 1_000_000;
 /// Instructions of the warm-up before a part that begins later: what a second level holds is used again after tens of
@@ -67,19 +67,20 @@ impl Sampling {
     }
 
     fn samples(self) -> Option<Samples> {
-        let samples = |count: u32, length, warm_up: Option<u64>, seed| {
+        let samples = |count: u32, length, warm_up: Option<u64>, seed, first_part| {
             let usual = (Effort::FULL.warm_ups / u64::from(count.max(1))).max(WARM_UP);
             let warm_up = warm_up.unwrap_or(usual);
             let look_back = Samples::usual_look_back(count);
-            Samples { count, length, warm_up, are_chosen: count < FEW, seed, look_back }
+            let are_chosen = count < FEW;
+            Samples { count, length, warm_up, are_chosen, seed, look_back, first_part }
         };
         match self {
             Self::Fitting(Effort { windows, warm_ups, seed }) => {
                 let warm_up = warm_ups / u64::from(windows.max(1));
-                Some(samples(windows, LENGTH, Some(warm_up), seed))
+                Some(samples(windows, LENGTH, Some(warm_up), seed, LENGTH))
             }
             Self::Whole | Self::Start(_) => None,
-            Self::Windows { count, length, warm_up } => Some(samples(count, length, warm_up, 0)),
+            Self::Windows { count, length, warm_up } => Some(samples(count, length, warm_up, 0, 0)),
         }
     }
 
@@ -111,8 +112,8 @@ mod tests {
 
     fn found(sampling: Sampling, total: u64) -> PreRunResult {
         let samples = sampling.samples().map(|samples| {
-            let Samples { count, length, warm_up, seed, look_back, .. } = samples;
-            Plan::Samples { count, length, warm_up, total, seed, look_back }
+            let Samples { count, length, warm_up, seed, look_back, first_part, .. } = samples;
+            Plan::Samples { count, length, warm_up, total, seed, look_back, first_part }
         });
         let traced = Traced {
             ending: Ending::Exited(0),
@@ -143,7 +144,7 @@ mod tests {
         let efforts = [0.0, 12.0, 60.0, 600.0, 1e9].map(|it| Effort::in_seconds(it, 0));
         assert!(efforts.is_sorted_by_key(|it| (it.windows, it.warm_ups)));
         assert!(efforts.iter().all(|it| it.windows >= FEW && it.warm_ups >= 10_000_000));
-        assert_eq!(efforts[2], Effort { windows: 170, warm_ups: 125_000_000, seed: 0 });
+        assert_eq!(efforts[2], Effort { windows: 400, warm_ups: 125_000_000, seed: 0 });
     }
 
     #[test]
@@ -159,7 +160,15 @@ mod tests {
         ];
         for (count, asked, warm_up) in usual {
             let look_back = Samples::usual_look_back(count);
-            let windows = Plan::Samples { count, length: 7, warm_up, total: 9, seed: 0, look_back };
+            let windows = Plan::Samples {
+                count,
+                length: 7,
+                warm_up,
+                total: 9,
+                seed: 0,
+                look_back,
+                first_part: 0,
+            };
             let sampling = Sampling::Windows { count, length: 7, warm_up: asked };
             assert_eq!(planned(sampling, 9), windows);
         }

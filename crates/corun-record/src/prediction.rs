@@ -180,8 +180,8 @@ pub struct PredictedWindow {
     pub instructions: u64,
     /// Its predicted cycles.
     pub cycles: u64,
-    /// Its weight as a simulation point: the instructions of the run, all threads together, that it represents. Absent
-    /// for windows that are spread evenly, which have equal weights.
+    /// Its weight: the instructions of the run, all threads together, that it represents. Absent where all windows
+    /// represent as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u64>,
 }

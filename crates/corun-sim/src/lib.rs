@@ -36,8 +36,9 @@ pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
 pub use pointer_chase::PointerChaseRing;
 pub use sampling::{
-    EventCounts, MAX_LAG, Mode, Piece, Recording, Refills, SampledRun, Sibling, SimulatedSection,
-    SimulatedWindow, SimulatedWindows, SimulationWeight, WindowSimulation, simulate_refills,
+    ChosenPoint, EventCounts, MAX_LAG, Mode, Piece, Recording, Refills, SampledRun, Sibling,
+    SimulatedSection, SimulatedWindow, SimulatedWindows, SimulationWeight, WindowSimulation,
+    simulate_refills,
 };
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};

@@ -22,9 +22,9 @@ pub enum Plan {
         /// Its length; to the end of the run if there is none.
         length: Option<u64>,
     },
-    /// Intervals spread evenly over a run of a known length, each after a warm-up interval.
+    /// Intervals spread over a run of a known length, one in each [part](Self::parts), each after a warm-up interval.
     Samples {
-        /// How many intervals.
+        /// How many intervals lie in equal parts of the run.
         count: u32,
         /// Instructions of a counted interval.
         length: u64,
@@ -32,13 +32,17 @@ pub enum Plan {
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,
-        /// Where they lie in equal parts of the run: at random places that this number chooses, or in the middle if it is 0.
+        /// Where they lie in their parts: at random places that this number chooses, or in the middle if it is 0.
         #[serde(default, skip_serializing_if = "is_zero")]
         seed: u64,
         /// Instructions before each warm-up, at most, of which only the [lines](crate::TouchedLines) that they touch are
         /// recorded.
         #[serde(default, skip_serializing_if = "is_zero")]
         look_back: u64,
+        /// Instructions of the first part, from which on parts double until they are as long as the equal ones: a program
+        /// begins with what it does once, and with cold caches. 0 if all parts are equal.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        first_part: u64,
     },
     /// Intervals each of which stands for a part of the run, each after a warm-up interval.
     #[serde(alias = "stand_ins")]
@@ -108,17 +112,13 @@ impl Plan {
                     Some(counted(skip, end)).filter(|interval| interval.begin < end).into_iter(),
                 )
             }
-            Self::Samples { count, length, warm_up, total, seed, .. } => {
+            Self::Samples { length, warm_up, seed, .. } => {
                 let mut chance = (seed != 0).then(|| ChaCha8Rng::seed_from_u64(seed));
-                let part = move |index: u32| {
-                    (u128::from(total) * u128::from(index) / u128::from(count)) as u64
-                };
-                let samples = (0..count).map(move |index| {
-                    let (from, to) = (part(index), part(index + 1));
-                    let room = (to - from).saturating_sub(length);
-                    let begin =
-                        from + chance.as_mut().map_or(room / 2, |it| it.random_range(0..=room));
-                    begin..begin.saturating_add(length).min(to)
+                let samples = self.parts().into_iter().map(move |part| {
+                    let room = (part.end - part.start).saturating_sub(length);
+                    let begin = part.start
+                        + chance.as_mut().map_or(room / 2, |it| it.random_range(0..=room));
+                    begin..begin.saturating_add(length).min(part.end)
                 });
                 Box::new(after_warm_ups(samples, warm_up))
             }
@@ -151,10 +151,26 @@ impl Plan {
         }
     }
 
+    /// The parts of a run in each of which one sample lies, none of them empty; none if it is of another kind.
+    pub fn parts(&self) -> Vec<Range<u64>> {
+        let Self::Samples { count, total, first_part, .. } = *self else { return Vec::new() };
+        let Some(equal) = total.checked_div(count.into()) else { return Vec::new() };
+        let doubled = std::iter::successors(Some(first_part), |end| end.checked_mul(2));
+        let mut ends: Vec<u64> = doubled.take_while(|end| (1..equal).contains(end)).collect();
+        let from = ends.last().copied().unwrap_or(0);
+        let end_of = |index: u32| {
+            let before = u128::from(total - from) * u128::from(index + 1) / u128::from(count);
+            from + before as u64
+        };
+        ends.extend((0..count).map(end_of));
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        begins.zip(&ends).map(|(begin, end)| begin..*end).filter(|part| !part.is_empty()).collect()
+    }
+
     /// How many intervals it has that each stand for more than themselves; none if it is of another kind.
     pub fn windows(&self) -> Option<u32> {
         match self.rest().0 {
-            Self::Samples { count, .. } => Some(*count),
+            samples @ Self::Samples { .. } => Some(samples.parts().len() as u32),
             Self::SimulationPoints { windows, .. } => Some(windows.len() as u32),
             _ => None,
         }
@@ -180,10 +196,16 @@ impl Plan {
     /// The same with windows at other random places, which this number chooses; none if they do not lie at random places.
     pub fn with_seed(&self, seed: u64) -> Option<Self> {
         match *self {
-            Self::Samples { count, length, warm_up, total, seed: before, look_back }
-                if before != 0 =>
-            {
-                Some(Self::Samples { count, length, warm_up, total, seed, look_back })
+            Self::Samples {
+                count,
+                length,
+                warm_up,
+                total,
+                seed: before,
+                look_back,
+                first_part,
+            } if before != 0 => {
+                Some(Self::Samples { count, length, warm_up, total, seed, look_back, first_part })
             }
             Self::After { skip, warm_up, ref rest } => {
                 let rest = Box::new(rest.with_seed(seed)?);
@@ -231,12 +253,33 @@ mod tests {
 
     #[test]
     fn samples_lie_in_the_middle_of_equal_parts_after_their_warm_up() {
-        let plan =
-            Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0, look_back: 0 };
+        let plan = Plan::Samples {
+            count: 2,
+            length: 10,
+            warm_up: 20,
+            total: 100,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         assert_eq!(
             intervals(plan),
             [(WarmUp, 0, 20), (Counted, 20, 30), (WarmUp, 50, 70), (Counted, 70, 80)]
         );
+    }
+
+    #[test]
+    fn parts_double_from_a_first_one_up_to_the_equal_ones() {
+        let parts = |first_part, count, total| {
+            let (length, warm_up, seed, look_back) = (10, 0, 0, 0);
+            Plan::Samples { count, length, warm_up, total, seed, look_back, first_part }.parts()
+        };
+        assert_eq!(parts(10, 2, 100), [0..10, 10..20, 20..40, 40..70, 70..100]);
+        assert_eq!(parts(10, 2, 20), [0..10, 10..20]);
+        assert_eq!(parts(0, 2, 100), [0..50, 50..100]);
+        assert_eq!(parts(1 << 63, 1, u64::MAX), [0..1 << 63, 1 << 63..u64::MAX]);
+        assert_eq!(parts(10, 2, 1), [0..1]);
+        assert_eq!((parts(10, 0, 100), Plan::Whole.parts()), (vec![], vec![]));
     }
 
     #[test]
@@ -249,6 +292,7 @@ mod tests {
                 total: 50_000,
                 seed,
                 look_back: 0,
+                first_part: 0,
             };
             intervals(plan).into_iter().map(|(_, begin, _)| begin).collect::<Vec<_>>()
         };
@@ -272,6 +316,7 @@ mod tests {
             total: 500,
             seed,
             look_back: 0,
+            first_part: 0,
         };
         assert_eq!(plan(1).with_seed(2), Some(plan(2)));
         let after = |seed| Plan::After { skip: 40, warm_up: 30, rest: Box::new(plan(seed)) };
@@ -283,11 +328,25 @@ mod tests {
 
     #[test]
     fn samples_longer_than_their_part_meet_without_overlap() {
-        let plan =
-            Plan::Samples { count: 2, length: 80, warm_up: 20, total: 100, seed: 0, look_back: 0 };
+        let plan = Plan::Samples {
+            count: 2,
+            length: 80,
+            warm_up: 20,
+            total: 100,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         assert_eq!(intervals(plan), [(Counted, 0, 50), (Counted, 50, 100)]);
-        let none =
-            Plan::Samples { count: 0, length: 1, warm_up: 1, total: 1, seed: 0, look_back: 0 };
+        let none = Plan::Samples {
+            count: 0,
+            length: 1,
+            warm_up: 1,
+            total: 1,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         assert_eq!(intervals(none), []);
     }
 
@@ -325,8 +384,15 @@ mod tests {
         };
         assert_eq!(after(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
         assert_eq!(after(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
-        let rest =
-            Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40, seed: 0, look_back: 0 };
+        let rest = Plan::Samples {
+            count: 1,
+            length: 10,
+            warm_up: 20,
+            total: 40,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         let expected = [(WarmUp, 0, 50), (WarmUp, 50, 65), (Counted, 65, 75)];
         assert_eq!(after(70, rest), expected);
     }
@@ -348,8 +414,15 @@ mod tests {
 
     #[test]
     fn how_much_is_recorded_is_known_of_what_has_an_end() {
-        let samples =
-            Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100, seed: 0, look_back: 0 };
+        let samples = Plan::Samples {
+            count: 2,
+            length: 10,
+            warm_up: 20,
+            total: 100,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         assert_eq!(samples.recorded(), Some(60));
         assert_eq!(Plan::Window { skip: 5, length: Some(7) }.recorded(), Some(7));
         assert_eq!(Plan::Whole.recorded(), None);

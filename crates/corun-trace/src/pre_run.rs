@@ -28,6 +28,8 @@ pub struct Samples {
     pub seed: u64,
     /// Instructions before each warm-up, at most, of which only the lines that they touch are recorded.
     pub look_back: u64,
+    /// The first part of those that are spread, as [`Plan::Samples`] has it.
+    pub first_part: u64,
 }
 
 /// Instructions before all warm-ups together of which the lines that they touch are recorded: some seconds of a tracer's
@@ -100,12 +102,20 @@ impl PreRun {
             }
             _ => (0, traced.instructions),
         };
+        // Of several threads one that misses windows does not know which it has, nor what each stands for.
+        let is_one = profile.threads() == 1;
         let samples = self.samples.map(|samples| {
-            let Samples { count, length, warm_up, are_chosen, seed, look_back } = samples;
+            let Samples { count, length, warm_up, are_chosen, seed, look_back, first_part } =
+                samples;
             match are_chosen {
                 // After an interruption no clustering is done.
                 true => profile.plan(if was_interrupted { 0 } else { count }, warm_up, look_back),
-                false => Plan::Samples { count, length, warm_up, total, seed, look_back },
+                false if !is_one => {
+                    Plan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 }
+                }
+                false => {
+                    Plan::Samples { count, length, warm_up, total, seed, look_back, first_part }
+                }
             }
         });
         let warm_up = self.from.map_or(0, |from| from.warm_up);

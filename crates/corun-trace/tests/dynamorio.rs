@@ -125,8 +125,15 @@ fn samples_are_spread_over_the_run() {
         let source = COUNTING.replace("100000", &rounds.to_string());
         let program = build(&folder, "samples.s", &source);
         let total = 2 * rounds;
-        let plan =
-            Plan::Samples { count: 2, length: 3000, warm_up: 1000, total, seed: 0, look_back: 0 };
+        let plan = Plan::Samples {
+            count: 2,
+            length: 3000,
+            warm_up: 1000,
+            total,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         let (traced, recording) = trace_planned(&program, &[], plan);
         assert_eq!(traced.instructions, 1 + total + 3);
         assert_eq!(executed(&recording), 2 * 4000);
@@ -173,7 +180,7 @@ fn what_a_gap_touches_is_listed_in_the_order_of_the_last_accesses() {
     let program = build(&folder, "lines.s", &source);
     let of = |look_back| {
         let (count, length, warm_up, total, seed) = (4, 400, 400, 4 * ROUNDS, 0);
-        let plan = Plan::Samples { count, length, warm_up, total, seed, look_back };
+        let plan = Plan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 };
         let (traced, recording) = trace_planned(&program, &[], plan);
         assert_eq!(traced.instructions, 2 + 4 * ROUNDS + 3);
         recording
@@ -244,6 +251,7 @@ fn what_samples_record_is_what_is_executed_there() {
         total: 3 * ROUNDS,
         seed: 0,
         look_back: 0,
+        first_part: 0,
     };
     let (traced, recording) = trace_planned(&build(&folder, "places.s", &source), &[], plan);
     assert_eq!((traced.ending, traced.instructions), (Ending::Exited(0), 2 + 3 * ROUNDS + 3));

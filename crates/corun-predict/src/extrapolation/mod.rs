@@ -35,11 +35,14 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
         .unwrap_or_else(|| Coefficients::of_instructions(run.mean(|it| it.cycles as f64), windows));
     let expected = |it: &SimulatedWindow| coefficients.of(&it.events);
     let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
-    let explained_cycles: f64 =
-        windows.iter().map(|window| coefficients.of(&window.events_with_warm_up)).sum();
-    // Unrecorded parts are like their simulation point or, for evenly spaced windows, like the recorded parts.
-    let explained =
-        (explained_cycles + run.left_out(expected)) / (run.recorded + run.left_out(instructions));
+    let recorded = |it: &SimulatedWindow| it.events_with_warm_up.instructions as f64;
+    let explained_cycles = |it: &SimulatedWindow| coefficients.of(&it.events_with_warm_up);
+    let of_records = |of: &dyn Fn(&SimulatedWindow) -> f64| {
+        run.records().map(|(it, times)| times * of(it)).sum::<f64>()
+    };
+    // Unrecorded parts are like their simulation point or, for windows at random places, like what is recorded of their part.
+    let explained = (of_records(&explained_cycles) + run.left_out(expected))
+        / (of_records(&recorded) + run.left_out(instructions));
     let rate = explained + run.mean(unexplained);
     let half = student_t(LEVEL, (windows.len() - coefficients.freedom_lost + 1) as u32).map_or(
         0.0,
@@ -48,23 +51,22 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
             let of_windows =
                 coefficients.variance_left(&run) * share_left(run.instructions, run.total);
             // ... the explained part for all that is recorded.
-            let of_records = match run.is_chosen {
+            let of_explained = match run.is_chosen {
                 true => {
                     run.variance(&run.each(expected), 1)
                         * share_left(run.recorded, run.total).powi(2)
                 }
                 false => {
-                    let mean = explained_cycles / run.recorded;
-                    let deviations = windows.iter().map(|it| {
-                        let instructions = it.events_with_warm_up.instructions as f64;
-                        coefficients.of(&it.events_with_warm_up) - mean * instructions
+                    let deviations = run.records().map(|(it, times)| {
+                        times * (explained_cycles(it) - explained * recorded(it))
                     });
-                    let count = windows.len() as f64;
-                    variance(deviations, 1) / (run.recorded / count).powi(2) / count
+                    let deviations: Vec<f64> = deviations.collect();
+                    let mean = of_records(&recorded) / windows.len() as f64;
+                    variance(deviations.into_iter(), 1) / mean.powi(2) / windows.len() as f64
                         * share_left(run.recorded, run.total)
                 }
             };
-            reach * (of_windows + of_records).sqrt()
+            reach * (of_windows + of_explained).sqrt()
         },
     );
     let scaled = |rate: f64| rate * run.total;

@@ -6,7 +6,7 @@ use corun_sim::SimulatedWindow;
 pub(crate) struct Sample<'a> {
     /// Each window, with how many times it counts.
     pub(super) windows: Vec<(&'a SimulatedWindow, f64)>,
-    /// Whether they were chosen to count so many times.
+    /// Whether they were chosen to count so many times, as simulation points.
     pub(super) is_chosen: bool,
     /// Instructions of the windows, ...
     pub(crate) instructions: f64,
@@ -22,10 +22,12 @@ pub(super) fn instructions(window: &SimulatedWindow) -> f64 {
 
 impl<'a> Sample<'a> {
     pub(crate) fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
-        let is_chosen = windows.iter().all(|window| window.weight.is_some());
-        let chosen = |it: &SimulatedWindow| it.weight.filter(|_| is_chosen);
-        let times =
-            |it: &SimulatedWindow| chosen(it).map_or(1.0, |it| it.all as f64 / it.own as f64);
+        let weights = || windows.iter().map(|window| window.weight);
+        let are_weighted = weights().all(|weight| weight.is_some());
+        let is_chosen = weights().all(|weight| weight.is_some_and(|it| it.point.is_some()));
+        let times = |it: &SimulatedWindow| {
+            it.weight.filter(|_| are_weighted).map_or(1.0, |it| it.all as f64 / it.own as f64)
+        };
         let sum = |of: fn(&SimulatedWindow) -> u64| windows.iter().map(of).sum::<u64>() as f64;
         let instructions = sum(|it| it.events.instructions);
         (instructions > 0.0).then(|| Self {
@@ -57,9 +59,20 @@ impl<'a> Sample<'a> {
     pub(super) fn left_out(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
         let times = |it: &SimulatedWindow| {
             let weight = it.weight.filter(|_| self.is_chosen);
-            weight.map_or(0.0, |it| it.left_out as f64 / it.own as f64)
+            let left_out = weight.and_then(|it| Some((it.point?.left_out, it.own)));
+            left_out.map_or(0.0, |(left_out, own)| left_out as f64 / own as f64)
         };
         self.windows.iter().map(|(it, _)| times(it) * of(it)).sum()
+    }
+
+    /// Of what is recorded: each window with its warm-up, and how many times that counts, so that it stands for as much as
+    /// the window does. Simulation points count once, since what else they stand for is known to be left out.
+    pub(super) fn records(&self) -> impl Iterator<Item = (&'a SimulatedWindow, f64)> {
+        let recorded = |it: &SimulatedWindow| it.events_with_warm_up.instructions as f64;
+        let is_chosen = self.is_chosen;
+        self.windows.iter().map(move |&(it, times)| {
+            (it, if is_chosen { 1.0 } else { times * instructions(it) / recorded(it).max(1.0) })
+        })
     }
 
     /// Something of each window.

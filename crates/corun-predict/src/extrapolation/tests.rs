@@ -1,7 +1,7 @@
 //! Windows of runs whose cycles are known.
 
 use corun_record::MemoryRequests;
-use corun_sim::{EventCounts, Piece, SimulationWeight};
+use corun_sim::{ChosenPoint, EventCounts, Piece, SimulationWeight};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -47,7 +47,11 @@ fn windows_give_the_textbook_interval() {
 fn windows_that_were_chosen_weigh_what_they_stand_for() {
     let mut three = windows(&[100, 200, 500], 100, 4);
     for (window, weight) in three.iter_mut().zip([7000, 2000, 1000]) {
-        window.weight = Some(SimulationWeight { own: 100, all: weight, left_out: weight - 500 });
+        window.weight = Some(SimulationWeight {
+            own: 100,
+            all: weight,
+            point: Some(ChosenPoint { left_out: weight - 500 }),
+        });
     }
     let found = extrapolated(&three, 10_000).unwrap();
     assert!((found.value - 16_000.0).abs() < 1e-6, "{found:?}");
@@ -75,7 +79,7 @@ fn what_is_recorded_counts_for_itself_and_windows_for_the_rest() {
             weight: Some(SimulationWeight {
                 own: 1000,
                 all: 25_000 * part,
-                left_out: 12_500 * part,
+                point: Some(ChosenPoint { left_out: 12_500 * part }),
             }),
         }
     };
@@ -102,7 +106,11 @@ fn windows_of_clusters_hold_the_truth() {
             truth += parts.iter().sum::<u64>() as f64;
             let mut window = windows(&parts[..1], 1000, 0).remove(0);
             let all = 1000 * share;
-            window.weight = Some(SimulationWeight { own: 1000, all, left_out: all - 1000 });
+            window.weight = Some(SimulationWeight {
+                own: 1000,
+                all,
+                point: Some(ChosenPoint { left_out: all - 1000 }),
+            });
             window
         };
         let kinds: Vec<SimulatedWindow> = (0..8).map(kind).collect();
@@ -119,7 +127,11 @@ fn a_window_that_stands_for_most_does_not_confirm_itself() {
     let mut ten = windows(&[100, 200, 200, 200, 200, 200, 200, 200, 200, 200], 100, 0);
     for (at, window) in ten.iter_mut().enumerate() {
         let all = if at == 0 { 99_100 } else { 100 };
-        window.weight = Some(SimulationWeight { own: 100, all, left_out: all - 100 });
+        window.weight = Some(SimulationWeight {
+            own: 100,
+            all,
+            point: Some(ChosenPoint { left_out: all - 100 }),
+        });
     }
     let found = extrapolated(&ten, 100_000).unwrap();
     assert!(found.high > 1.3 * found.value, "{found:?}");
@@ -287,7 +299,7 @@ fn windows_of_clusters_with_pieces_hold_the_truth() {
                     weight: Some(SimulationWeight {
                         own: 40_000,
                         all: 40_000 * share as u64,
-                        left_out: 0,
+                        point: Some(ChosenPoint { left_out: 0 }),
                     }),
                 }
             };
@@ -378,7 +390,11 @@ fn coefficients_follow_the_weights_of_windows() {
             events: own,
             events_with_warm_up: own.plus(&own),
             pieces,
-            weight: Some(SimulationWeight { own: 10_000, all: 10 * all, left_out: 0 }),
+            weight: Some(SimulationWeight {
+                own: 10_000,
+                all: 10 * all,
+                point: Some(ChosenPoint { left_out: 0 }),
+            }),
         }
     };
     let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();

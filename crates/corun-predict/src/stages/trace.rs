@@ -161,6 +161,7 @@ mod tests {
             total: 1_200_000,
             seed: 0,
             look_back: 0,
+            first_part: 0,
         };
         assert_eq!(busiest(&three, &windows, 1_200_000), Some((ThreadId(1), 600_000)));
         assert_eq!(busiest(&trace(&[7, 7]), &Plan::Whole, 28), Some((ThreadId(0), 14)));

@@ -3,7 +3,7 @@
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
 
-use super::SimulationWeight;
+use super::{ChosenPoint, SimulationWeight};
 
 /// Recorded instructions up to the next marker that begins a interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Interval {
     pub(super) begin: u64,
     /// Recorded instructions before its end.
     pub(super) end: u64,
-    /// If it is a window that was chosen to stand for others.
+    /// If it is a window that does not stand for as much as every other.
     pub(super) weight: Option<SimulationWeight>,
 }
 
@@ -52,19 +52,35 @@ pub(super) fn before(trace: &Trace) -> u64 {
     trace.opening().plan.rest().1
 }
 
+/// The weights of a plan's windows, each with where the window begins; none if all stand for as much.
+fn weights(plan: &Plan) -> Vec<(u64, SimulationWeight)> {
+    match plan {
+        Plan::SimulationPoints { windows, length, total, .. } => {
+            let weight = |window: &SimulationPoint| SimulationWeight {
+                own: (*length).min(total.saturating_sub(window.begin)).max(1),
+                all: window.instructions,
+                point: Some(ChosenPoint { left_out: window.left_out }),
+            };
+            windows.iter().map(|window| (window.begin, weight(window))).collect()
+        }
+        Plan::Samples { first_part: 1.., .. } => {
+            let windows = plan.clone().intervals().filter(|it| it.phase == Phase::Counted);
+            let weight = |own, all| SimulationWeight { own, all, point: None };
+            let parts = plan.parts().into_iter().map(|part| part.end - part.start);
+            windows
+                .zip(parts)
+                .map(|(it, part)| (it.begin, weight(it.end - it.begin, part)))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
 /// known by its place; of several threads one that has missed a window does not know which.
 fn set_weights(trace: &Trace, intervals: &mut [Interval]) {
-    let Plan::SimulationPoints { windows, length, total, .. } = trace.opening().plan.rest().0
-    else {
-        return;
-    };
+    let windows = weights(trace.opening().plan.rest().0);
     let not_counted = before(trace);
-    let weight = |window: &SimulationPoint| SimulationWeight {
-        own: (*length).min(total.saturating_sub(window.begin)).max(1),
-        all: window.instructions,
-        left_out: window.left_out,
-    };
     // Before the first marker nothing is recorded.
     let counted = intervals.iter_mut().skip(1).filter(|interval| interval.phase == Phase::Counted);
     let mut counted: Vec<&mut Interval> = counted.collect();
@@ -73,11 +89,11 @@ fn set_weights(trace: &Trace, intervals: &mut [Interval]) {
     for (at, interval) in counted.iter_mut().enumerate() {
         let window = match (are_all, is_one) {
             (true, _) => windows.get(at),
-            (false, true) => windows
-                .iter()
-                .min_by_key(|it| not_counted.saturating_add(it.begin).abs_diff(interval.place)),
+            (false, true) => windows.iter().min_by_key(|(begin, _)| {
+                not_counted.saturating_add(*begin).abs_diff(interval.place)
+            }),
             (false, false) => None,
         };
-        interval.weight = window.map(weight);
+        interval.weight = window.map(|(_, weight)| *weight);
     }
 }

@@ -57,18 +57,25 @@ pub struct SimulatedWindow {
     pub events_with_warm_up: EventCounts,
     /// The same window in pieces of equal length, but for the last one.
     pub pieces: Vec<Piece>,
-    /// Its weight as a simulation point, if it was chosen as one.
+    /// Its weight, if windows do not stand for equal parts of the run.
     pub weight: Option<SimulationWeight>,
 }
 
-/// The weight of a simulation point, in instructions of all threads together.
+/// The weight of a window, in instructions of all threads together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimulationWeight {
     /// Of the window itself.
     pub own: u64,
-    /// Of the cluster that it represents, ...
+    /// Of the cluster or the part of the run that it represents.
     pub all: u64,
-    /// ... and those of them that are not recorded.
+    /// As a simulation point; none if it lies at random in its part.
+    pub point: Option<ChosenPoint>,
+}
+
+/// What a simulation point is known to stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChosenPoint {
+    /// Instructions of its cluster that are not recorded.
     pub left_out: u64,
 }
 
@@ -273,6 +280,7 @@ mod tests {
             total: 900,
             seed: 0,
             look_back: 0,
+            first_part: 0,
         });
         let plan = Plan::After { skip: 3030, warm_up: 3000, rest };
         let windows = simulated(&planned(plan, &intervals)).windows;

@@ -319,7 +319,8 @@ mod tests {
     fn walk_through(lines: u64, left_out: u64, has_lists: bool) -> Trace {
         let look_back = if has_lists { 2 * left_out } else { 0 };
         let (count, length, warm_up, total) = (WINDOWS as u32, 800, 800, u64::MAX);
-        let plan = Plan::Samples { count, length, warm_up, total, seed: 0, look_back };
+        let plan =
+            Plan::Samples { count, length, warm_up, total, seed: 0, look_back, first_part: 0 };
         let opening = Opening { plan, ..Opening::default() };
         let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
         let address = |line: u64| 0x1000_0000 + 64 * line;

@@ -182,6 +182,7 @@ impl Simulator {
                 total,
                 seed: 0,
                 look_back: 0,
+                first_part: 0,
             };
             // What comes after the loop is short.
             let skip = all.saturating_sub(total);

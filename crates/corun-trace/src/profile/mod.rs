@@ -64,6 +64,11 @@ impl Profile {
         self.awaited.is_none().then_some((self.before, self.executed))
     }
 
+    /// Threads that it has seen.
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+
     /// At most so many windows that together stand for all that was executed, after warm-ups of so many instructions
     /// on average: one with room for less leaves the rest to others. Of up to `look_back` instructions before each warm-up
     /// the lines are recorded.

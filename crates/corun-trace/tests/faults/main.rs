@@ -77,8 +77,24 @@ fn plans(total: u64) -> Vec<Plan> {
         Plan::Count,
         Plan::Window { skip: 0, length: Some(1_000_000_000) },
         Plan::Window { skip: 1000, length: None },
-        Plan::Samples { count: 4, length: 300, warm_up: 200, total, seed: 0, look_back: 0 },
-        Plan::Samples { count: 4, length: 300, warm_up: 200, total, seed: 0, look_back: total },
+        Plan::Samples {
+            count: 4,
+            length: 300,
+            warm_up: 200,
+            total,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        },
+        Plan::Samples {
+            count: 4,
+            length: 300,
+            warm_up: 200,
+            total,
+            seed: 0,
+            look_back: total,
+            first_part: 0,
+        },
     ];
     plans.extend((2..8).step_by(2).map(|part| window(part, 40 * part)));
     plans.extend((3..8).step_by(2).map(|part| window(part, total / 5)));

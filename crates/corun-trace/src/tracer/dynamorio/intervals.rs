@@ -114,8 +114,15 @@ mod tests {
 
     #[test]
     fn a_warm_up_and_its_sample_are_one_part() {
-        let plan =
-            Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000, seed: 0, look_back: 0 };
+        let plan = Plan::Samples {
+            count: 4,
+            length: 30,
+            warm_up: 10,
+            total: 1000,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         let intervals = Intervals::from(plan);
         assert_eq!(intervals.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
         assert_eq!(intervals.at(3, 9), Some((Use::Recorded(Phase::WarmUp), 10)));
@@ -128,7 +135,15 @@ mod tests {
     fn what_lies_before_a_warm_up_says_which_lines_are_touched() {
         let plan = |look_back| {
             let (count, length, warm_up, total, seed) = (2, 30, 10, 1000, 0);
-            Intervals::from(Plan::Samples { count, length, warm_up, total, seed, look_back })
+            Intervals::from(Plan::Samples {
+                count,
+                length,
+                warm_up,
+                total,
+                seed,
+                look_back,
+                first_part: 0,
+            })
         };
         let short = plan(100);
         assert_eq!(short.words(), [1, 2, 125, 265, 625, 765]);
@@ -143,8 +158,15 @@ mod tests {
 
     #[test]
     fn samples_that_meet_are_distinguished() {
-        let plan =
-            Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100, seed: 0, look_back: 0 };
+        let plan = Plan::Samples {
+            count: 2,
+            length: 50,
+            warm_up: 10,
+            total: 100,
+            seed: 0,
+            look_back: 0,
+            first_part: 0,
+        };
         let intervals = Intervals::from(plan);
         assert_eq!(intervals.words(), [0, 1, 0, 100]);
         assert_eq!(intervals.at(0, 49), Some((Use::Recorded(Phase::Counted), 50)));
@@ -161,6 +183,7 @@ mod tests {
                 total,
                 seed: 0,
                 look_back: 0,
+                first_part: 0,
             };
             Intervals::from(plan).words()[0] == 1
         };

@@ -161,6 +161,7 @@ impl Arguments {
                     are_chosen: self.choose,
                     seed: 0,
                     look_back: Samples::usual_look_back(count),
+                    first_part: 0,
                 })
             }
             (None, None, None) => Part::Of(Plan::Whole),

@@ -20,8 +20,7 @@ pub(crate) struct Patch {
     pub(crate) inserted: &'static str,
 }
 
-pub(crate) const PATCHES: [Patch; 5] =
-    [WRITTEN_CODE, FRAGMENT_FIELD, FRAGMENT_GETTER, FRAGMENT_SET, FRAGMENT_CLEARED];
+pub(crate) const PATCHES: [Patch; 1] = [WRITTEN_CODE];
 
 /// Where a program writes to a page that code was executed from, DynamoRIO goes on with the next block as if
 /// the registers were the program's; those that a client has borrowed are not, and the client must know that
@@ -35,56 +34,6 @@ const WRITTEN_CODE: Patch = Patch {
     inserted: "
             translate_sigcontext(dcontext, uc, true, f);
             translated_pc = (app_pc)SIGCXT_FROM_UCXT(uc)->SC_XIP;",
-};
-
-/// To translate a fault, DynamoRIO instruments the block a second time. A client whose instrumentation
-/// changes with time must know which code it is to make again: `corun_fragment_being_translated` says where
-/// that code lies. (Stored translations would be the other way; from them `drreg` restores registers and flags
-/// wrongly.)
-const FRAGMENT_FIELD: Patch = Patch {
-    file: "core/globals.h",
-    lines: 3,
-    hash: 0xc8f1_af12_cb11_fbf5,
-    removed: 0..0,
-    inserted_at: 3,
-    inserted: "
-    cache_pc fragment_being_translated;",
-};
-
-const FRAGMENT_GETTER: Patch = Patch {
-    file: "core/translate.c",
-    lines: 3,
-    hash: 0xa4d3_1834_e073_3073,
-    removed: 0..0,
-    inserted_at: 0,
-    inserted: "
-DR_API cache_pc
-corun_fragment_being_translated(void *drcontext)
-{
-    return ((dcontext_t *)drcontext)->client_data->fragment_being_translated;
-}
-",
-};
-
-const FRAGMENT_SET: Patch = Patch {
-    file: "core/translate.c",
-    lines: 2,
-    hash: 0x262e_3578_fb76_5561,
-    removed: 0..0,
-    inserted_at: 1,
-    inserted: "
-        tdcontext->client_data->fragment_being_translated =
-            f == NULL ? NULL : FCACHE_ENTRY_PC(f);",
-};
-
-const FRAGMENT_CLEARED: Patch = Patch {
-    file: "core/translate.c",
-    lines: 2,
-    hash: 0x52fd_990a_6373_df09,
-    removed: 0..0,
-    inserted_at: 0,
-    inserted: "
-        tdcontext->client_data->fragment_being_translated = NULL;",
 };
 
 /// The patched text of a file, or why it cannot be patched.

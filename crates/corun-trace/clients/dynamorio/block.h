@@ -3,6 +3,7 @@
 #define CORUN_BLOCK_H
 
 #include "../channel.h"
+#include "copies.h"
 #include "operands.h"
 
 enum {
@@ -32,12 +33,14 @@ struct plan {
     uint32_t words;
     uint32_t instructions;
     uint32_t recorded;
-    bool is_recorded; /* else only counted */
     bool is_atomic;   /* one of its instructions is */
     instr_t *first;
     instr_t *last;
     struct registers avoided; /* for the entry's place: the block uses them */
     reg_id_t entry; /* the register that holds the entry's place */
+    struct copies copies;
+    bool flags_are_live; /* where the block begins, and the register that they are saved in */
+    bool scratch_is_live;
     struct record records[MAX_BLOCK_OPERANDS];
 };
 

@@ -23,9 +23,6 @@ static bool is_traced = true; /* false in a child that fork has copied */
 static void *first_block;     /* where the program begins */
 static uint32_t threads;      /* that are traced */
 
-/* Of DynamoRIO as build/dynamorio.rs mends it: where the code lies that is instrumented again, if it is. */
-app_pc corun_fragment_being_translated(void *drcontext);
-
 static struct stream *
 stream_of(void *drcontext)
 {
@@ -37,14 +34,15 @@ stream_of(void *drcontext)
 struct site {
     void *drcontext;
     instrlist_t *list;
-    instr_t *where;
+    instr_t *where;       /* before which something is inserted */
+    instr_t *instruction; /* for which */
     struct plan *plan;
 };
 
 static void
 insert(const struct site *site, instr_t *instruction)
 {
-    instr_set_translation(instruction, instr_get_app_pc(site->where));
+    instr_set_translation(instruction, instr_get_app_pc(site->instruction));
     instrlist_meta_preinsert(site->list, site->where, instruction);
 }
 
@@ -194,7 +192,7 @@ store_computed(const struct site *site, const struct record *record, uint operan
 {
     dr_insert_clean_call_ex(site->drcontext, site->list, site->where, compute,
                             DR_CLEANCALL_READS_APP_CONTEXT, 4,
-                            OPND_CREATE_INTPTR(instr_get_app_pc(site->where)),
+                            OPND_CREATE_INTPTR(instr_get_app_pc(site->instruction)),
                             OPND_CREATE_INT32(operand_index), OPND_CREATE_INT32(record->word),
                             OPND_CREATE_INT32(site->plan->words));
     load_slot(site, offsetof(struct stream_slots, entry), site->plan->entry);
@@ -206,7 +204,7 @@ store_operands(const struct site *site)
     uint operand_index = 0;
     for (uint i = 0; i < site->plan->recorded; i++) {
         const struct record *record = &site->plan->records[i];
-        if (record->instruction != site->where)
+        if (record->instruction != site->instruction)
             continue;
         if (record->form != FORM_SINGLE)
             store_computed(site, record, operand_index++);
@@ -228,27 +226,27 @@ on_atomic(void)
 static void
 record(const struct site *site)
 {
-    if (site->where == site->plan->first && site->plan->is_atomic)
+    struct plan *plan = site->plan;
+    if (site->instruction == plan->first && plan->is_atomic)
         dr_insert_clean_call_ex(site->drcontext, site->list, site->where, on_atomic, 0, 0);
-    if (site->where == site->plan->first)
+    if (site->instruction == plan->first)
         begin_entry(site);
     store_operands(site);
-    if (site->where == site->plan->last)
+    if (site->instruction == plan->last)
         complete_entry(site);
 }
 
-/* Called from instrumented code when the thread's quota is used up. */
-static void
-on_quota(uint is_recorded)
-{
-    schedule_ask(stream_of(dr_get_current_drcontext()), is_recorded);
-}
-
-/* Where a block with this number counts. */
+/* Where a block with this number counts in a gap. */
 static uint
 counter_of(uint32_t number)
 {
     return slots_offset + offsetof(struct stream_slots, left) + number % COUNTERS * sizeof(int64_t);
+}
+
+static uint
+quota(void)
+{
+    return slots_offset + offsetof(struct stream_slots, quota);
 }
 
 static bool
@@ -258,15 +256,14 @@ is_counter(int64_t offset)
         if (offset == counter_of(i))
             return true;
     }
-    return false;
+    return offset == quota();
 }
 
-/* Whether an instruction is the one with which `count_down` begins, as it was made or as it is decoded. */
+/* Whether an instruction is one of `count`, as it was made or as it is decoded. */
 static bool
-counts_down(instr_t *instruction)
+counts(instr_t *instruction)
 {
-    int opcode = instr_get_opcode(instruction);
-    if ((opcode != OP_sub && opcode != OP_add) || instr_num_dsts(instruction) != 1)
+    if (instr_get_opcode(instruction) != OP_sub || instr_num_dsts(instruction) != 1)
         return false;
     opnd_t to = instr_get_dst(instruction, 0);
     if (!opnd_is_far_memory_reference(to) || opnd_get_segment(to) != segment)
@@ -277,24 +274,101 @@ counts_down(instr_t *instruction)
         opnd_get_index(to) == DR_REG_NULL && is_counter(opnd_get_disp(to));
 }
 
-/* Code that is recorded subtracts, code that is only counted adds: so the two can be distinguished later. */
 static void
-count_down(const struct site *site)
+count(const struct site *site, uint counter)
+{
+    opnd_t left = dr_raw_tls_opnd(site->drcontext, segment, counter);
+    insert(site, INSTR_CREATE_sub(site->drcontext, left, OPND_CREATE_INT32(site->plan->instructions)));
+}
+
+/* Of a run that is only counted. */
+static void
+count_block(const struct site *site)
+{
+    drreg_reserve_aflags(site->drcontext, site->list, site->where);
+    count(site, counter_of(site->plan->number));
+    drreg_unreserve_aflags(site->drcontext, site->list, site->where);
+}
+
+/* `drreg` follows the code from its begin to its end, and knows nothing of branches between copies. */
+static void
+save_flags(const struct site *site)
+{
+    if (!site->plan->flags_are_live)
+        return;
+    if (site->plan->scratch_is_live)
+        store_slot(site, offsetof(struct stream_slots, scratch), DR_REG_XAX);
+    dr_save_arith_flags_to_reg(site->drcontext, site->list, site->where, DR_REG_XAX);
+}
+
+static void
+restore_flags(const struct site *site)
+{
+    if (!site->plan->flags_are_live)
+        return;
+    dr_restore_arith_flags_from_reg(site->drcontext, site->list, site->where, DR_REG_XAX);
+    if (site->plan->scratch_is_live)
+        load_slot(site, offsetof(struct stream_slots, scratch), DR_REG_XAX);
+}
+
+/* The begin of a block with two copies. */
+static void
+choose_copy(const struct site *site)
+{
+    struct plan *plan = site->plan;
+    bool flags_are_dead = false, scratch_is_dead = false;
+    drreg_are_aflags_dead(site->drcontext, site->where, &flags_are_dead);
+    drreg_is_register_dead(site->drcontext, DR_REG_XAX, site->where, &scratch_is_dead);
+    plan->flags_are_live = !flags_are_dead;
+    plan->scratch_is_live = !scratch_is_dead;
+    save_flags(site);
+    count(site, counter_of(plan->number));
+    insert(site, INSTR_CREATE_jcc(site->drcontext, OP_js, opnd_create_instr(plan->copies.second)));
+    restore_flags(site);
+}
+
+/* Called from instrumented code when a place of the thread's quota is used up. */
+static void
+on_quota(void)
+{
+    schedule_ask(stream_of(dr_get_current_drcontext()));
+}
+
+/* The begin of the copy that records. */
+static void
+ask(const struct site *site)
 {
     void *drcontext = site->drcontext;
-    opnd_t left = dr_raw_tls_opnd(drcontext, segment, counter_of(site->plan->number));
-    int32_t count = site->plan->instructions;
-    drreg_reserve_aflags(drcontext, site->list, site->where);
-    insert(site, site->plan->is_recorded ? INSTR_CREATE_sub(drcontext, left, OPND_CREATE_INT32(count))
-                                         : INSTR_CREATE_add(drcontext, left, OPND_CREATE_INT32(-count)));
-    if (!schedule_only_counts()) {
-        instr_t *enough = INSTR_CREATE_label(drcontext);
-        insert(site, INSTR_CREATE_jcc(drcontext, OP_jns, opnd_create_instr(enough)));
-        dr_insert_clean_call_ex(drcontext, site->list, site->where, on_quota, DR_CLEANCALL_MULTIPATH, 1,
-                                OPND_CREATE_INT32(site->plan->is_recorded));
-        insert(site, enough);
+    instr_t *enough = INSTR_CREATE_label(drcontext);
+    count(site, quota());
+    insert(site, INSTR_CREATE_jcc(drcontext, OP_jns, opnd_create_instr(enough)));
+    restore_flags(site);
+    dr_insert_clean_call_ex(drcontext, site->list, site->where, on_quota, DR_CLEANCALL_MULTIPATH, 0);
+    save_flags(site);
+    insert(site, enough);
+    restore_flags(site);
+}
+
+/* `where` is an instruction of one of the copies, or a label between them. */
+static void
+instrument_copies(void *drcontext, instrlist_t *list, instr_t *where, struct plan *plan)
+{
+    struct copies *copies = &plan->copies;
+    struct site site = { drcontext, list, where, plan->first, plan };
+    if (where == copies->begin)
+        choose_copy(&site);
+    if (where == copies->second) {
+        site.where = instr_get_next(where);
+        ask(&site);
+    } else if (where == copies->end) {
+        site.instruction = copies->last;
+        if (copies->last != NULL)
+            record(&site);
+        drreg_restore_all(drcontext, list, where);
+    } else if (instr_is_app(where) && where != copies->last) {
+        site.instruction = where;
+        record(&site); /* nothing is to be stored of the first copy's instructions */
     }
-    drreg_unreserve_aflags(drcontext, site->list, site->where);
 }
 
 /* Called from the first block. */
@@ -309,47 +383,36 @@ on_start(void)
     hide_environment((uint64_t *)context.xsp);
 }
 
-/* Whether code in the cache that counts down is recorded: as `instead` says if it does not count. */
-static bool
-was_recorded(void *drcontext, app_pc cached, bool instead)
-{
-    enum { FAR_ENOUGH = 32 };
-    instr_t instruction;
-    bool is_recorded = instead, is_found = false;
-    instr_init(drcontext, &instruction);
-    for (int i = 0; i < FAR_ENOUGH && cached != NULL && !is_found; i++) {
-        instr_reset(drcontext, &instruction);
-        cached = decode(drcontext, cached, &instruction);
-        if (cached != NULL && counts_down(&instruction)) {
-            is_found = true;
-            is_recorded = instr_get_opcode(&instruction) == OP_sub;
-        }
-    }
-    instr_free(drcontext, &instruction);
-    return is_recorded;
-}
-
-/* Whether a block is to be recorded that is instrumented now, or as it was if its code is made again because it
- * faulted: since then, the schedule may have come further. */
-static bool
-is_to_be_recorded(void *drcontext, bool translating)
-{
-    bool now = schedule_instruments();
-    app_pc cached = translating ? corun_fragment_being_translated(drcontext) : NULL;
-    bool may_change = !schedule_is_whole() && !schedule_keeps_code();
-    return cached != NULL && may_change ? was_recorded(drcontext, cached, now) : now;
-}
-
 static dr_emit_flags_t
 on_block(void *drcontext, void *tag, instrlist_t *list, bool for_trace, bool translating,
          void **user_data)
 {
     if (first_block == NULL)
         first_block = tag;
-    *user_data = is_traced ? plan_create(drcontext, list) : NULL;
-    if (*user_data != NULL)
-        ((struct plan *)*user_data)->is_recorded = is_to_be_recorded(drcontext, translating);
+    struct plan *plan = is_traced ? plan_create(drcontext, list) : NULL;
+    if (plan != NULL && schedule_has_gaps())
+        copies_make(drcontext, list, &plan->copies);
+    *user_data = plan;
     return DR_EMIT_DEFAULT;
+}
+
+static dr_emit_flags_t
+on_analysis(void *drcontext, void *tag, instrlist_t *list, bool for_trace, bool translating,
+            void *user_data)
+{
+    return DR_EMIT_DEFAULT;
+}
+
+static void
+instrument(void *drcontext, instrlist_t *list, instr_t *where, struct plan *plan)
+{
+    struct site site = { drcontext, list, where, where, plan };
+    if (plan->copies.begin != NULL)
+        instrument_copies(drcontext, list, where, plan);
+    else if (instr_is_app(where) && schedule_is_whole())
+        record(&site);
+    else if (where == plan->first)
+        count_block(&site);
 }
 
 static dr_emit_flags_t
@@ -357,17 +420,11 @@ on_instruction(void *drcontext, void *tag, instrlist_t *list, instr_t *where, bo
                bool translating, void *user_data)
 {
     struct plan *plan = user_data;
-    struct site site = { drcontext, list, where, plan };
     if (plan == NULL)
         return DR_EMIT_DEFAULT;
-    if (instr_is_app(where)) {
-        if (where == plan->first && !schedule_is_whole())
-            count_down(&site);
-        if (where == plan->first && tag == first_block)
-            dr_insert_clean_call_ex(drcontext, list, where, on_start, DR_CLEANCALL_READS_APP_CONTEXT, 0);
-        if (plan->is_recorded)
-            record(&site);
-    }
+    if (tag == first_block && where == instrlist_first(list))
+        dr_insert_clean_call_ex(drcontext, list, where, on_start, DR_CLEANCALL_READS_APP_CONTEXT, 0);
+    instrument(drcontext, list, where, plan);
     if (drmgr_is_last_instr(drcontext, where))
         plan_free(drcontext, plan);
     return DR_EMIT_DEFAULT;
@@ -438,9 +495,8 @@ uncount(void *drcontext, struct stream *stream, app_pc pc, instrlist_t *list, ap
     for (instr_t *instruction = list == NULL ? NULL : instrlist_first(list);
          instruction != NULL && from < cached; instruction = instr_get_next(instruction)) {
         from += instr_length(drcontext, instruction);
-        if (!instr_is_app(instruction) && counts_down(instruction)) {
-            int32_t number = opnd_get_immed_int(instr_get_src(instruction, 0));
-            counted = number < 0 ? -number : number;
+        if (!instr_is_app(instruction) && counts(instruction)) {
+            counted = opnd_get_immed_int(instr_get_src(instruction, 0));
             block = instr_get_app_pc(instruction);
         }
     }
@@ -448,7 +504,7 @@ uncount(void *drcontext, struct stream *stream, app_pc pc, instrlist_t *list, ap
         return;
     int32_t executed = instructions_between(drcontext, block, pc);
     if (executed < counted)
-        stream->slots->left[0] += counted - executed;
+        stream_uncount(stream, counted - executed);
 }
 
 static bool
@@ -474,13 +530,7 @@ on_signal(void *drcontext, dr_siginfo_t *info)
         stream_is_guard(stream, info->access_address)) {
         reg_id_t entry = register_at_guard(drcontext, stream, info->raw_mcontext);
         if (entry != DR_REG_NULL) {
-            if (stream->parked != NULL) {
-                stream_unpark(stream);
-                schedule_report(stream);
-                stream_reserve(stream, 1);
-            } else {
-                stream_hand_over(stream, CHANNEL_BUFFER);
-            }
+            stream_hand_over(stream, CHANNEL_BUFFER);
             stream->slots->entry = stream->slots->next;
             reg_set_value(entry, info->raw_mcontext, (reg_t)stream->slots->next);
             return DR_SIGNAL_SUPPRESS;
@@ -534,10 +584,8 @@ on_thread(void *drcontext)
                  is_foreign);
     if (!is_foreign)
         __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
-    if (schedule_keeps_code())
+    if (schedule_has_gaps())
         stream_divert(stream);
-    else if (!schedule_is_whole())
-        stream_park(stream);
 }
 
 static void
@@ -547,7 +595,6 @@ on_thread_end(void *drcontext)
     /* In a child that has just been forked this is called for its parent's other threads, whose buffers it shares. */
     if (!stream->discarded && dr_get_process_id() != traced_process)
         return;
-    stream_unpark(stream);
     stream_return(stream);
     if (!schedule_is_whole())
         schedule_report(stream);
@@ -584,7 +631,7 @@ dr_client_main(client_id_t id, int argc, const char *argv[])
     schedule_begin();
     blocks_begin();
     stream_field = drmgr_register_tls_field();
-    drmgr_register_bb_instrumentation_event(on_block, on_instruction, NULL);
+    drmgr_register_bb_instrumentation_ex_event(on_block, on_analysis, on_instruction, NULL, NULL);
     drmgr_register_restore_state_ex_event(on_restore_state);
     drmgr_register_signal_event(on_signal);
     dr_register_filter_syscall_event(every_system_call);

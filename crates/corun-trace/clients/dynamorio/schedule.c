@@ -4,7 +4,6 @@ enum { QUOTA = 1 << 14 };
 
 static struct {
     void *lock;
-    bool keeps_code;
     bool only_counts;
     uint64_t parts; /* not read yet */
     uint64_t begin; /* of the part that is recorded, or comes next */
@@ -44,7 +43,6 @@ void
 schedule_begin(void)
 {
     schedule.lock = dr_mutex_create();
-    schedule.keeps_code = channel_read_word() != 0;
     schedule.parts = channel_read_word();
     schedule.only_counts = schedule.parts == 0;
     next_part();
@@ -65,15 +63,9 @@ schedule_only_counts(void)
 }
 
 bool
-schedule_keeps_code(void)
+schedule_has_gaps(void)
 {
-    return schedule.keeps_code;
-}
-
-bool
-schedule_instruments(void)
-{
-    return schedule.keeps_code || schedule.records;
+    return !schedule_is_whole() && !schedule_only_counts();
 }
 
 static void
@@ -83,32 +75,18 @@ announce(struct stream *stream, uint64_t part)
     stream_mark(stream, CHANNEL_EXECUTED | part << CHANNEL_STRETCH, stream_executed(stream));
 }
 
-/* Of a thread whose block asked in the phase that goes on. */
-static void
-turn(struct stream *stream)
-{
-    if (!schedule.records) {
-        stream_divert(stream);
-    } else if (stream_is_diverted(stream) || stream->part != schedule.part) {
-        stream_return(stream);
-        announce(stream, schedule.part);
-    }
-}
-
 void
-schedule_ask(struct stream *stream, bool is_recorded)
+schedule_ask(struct stream *stream)
 {
     int64_t left = stream_left(stream);
-    bool has_changed = false;
-    uint64_t begun = UINT64_MAX;
+    bool has_changed = false, has_begun = false;
     dr_mutex_lock(schedule.lock);
     do {
         uint64_t quota = QUOTA;
         if (schedule.remaining == 0 && left < 0) {
             next_phase();
             has_changed = true;
-            if (schedule.records)
-                begun = schedule.part;
+            has_begun |= schedule.records;
         }
         if (has_changed) /* The next block shall ask again. */
             quota = -left;
@@ -117,22 +95,19 @@ schedule_ask(struct stream *stream, bool is_recorded)
         left += quota;
         stream->taken += quota;
     } while (left < 0);
+    bool records = schedule.records;
+    uint64_t part = schedule.part - (has_begun && !records); /* of which this block may be all */
     dr_mutex_unlock(schedule.lock);
-    stream_leave(stream, left);
+    stream_leave(stream, left, records);
     stream_relieve(stream);
-    if (schedule.keeps_code) {
-        if (begun != UINT64_MAX) { /* In this block, which may be all of it. */
+    if (has_changed ? has_begun : records) {
+        if (stream_is_diverted(stream) || stream->part != part) {
             stream_return(stream);
-            announce(stream, begun);
-        } else if (!has_changed) {
-            turn(stream);
+            announce(stream, part);
         }
-        return;
+    } else if (!has_changed) {
+        stream_divert(stream);
     }
-    if (has_changed)
-        dr_unlink_flush_region(NULL, ~(size_t)0);
-    if (!is_recorded && !schedule.records)
-        stream_park(stream);
 }
 
 void

@@ -4,6 +4,9 @@
 
 enum { MAX_BUFFERS = 1 << 14 };
 
+/* What no block and no run can count up to 0. */
+#define FAR_BELOW (-(1LL << 62))
+
 static struct {
     file_t buffers;
     file_t code;
@@ -82,7 +85,6 @@ set_memory(struct stream *stream, uint64_t *start)
     stream->limit = start + CHANNEL_BUFFER / sizeof(uint64_t);
     stream->slots->next = start;
     stream->slots->entry = NULL;
-    stream->parked = NULL;
 }
 
 /* Waits for a free buffer; each is mapped once and kept. */
@@ -122,7 +124,7 @@ stream_begin(struct stream *stream, struct stream_slots *slots, uint32_t thread,
     stream->kept.start = stream->kept.next = stream->elsewhere = NULL;
     stream->part = 0;
     stream->taken = 0;
-    stream_leave(stream, 0);
+    stream_leave(stream, 0, false);
     if (discarded) {
         set_memory(stream, memory_of_its_own());
         return;
@@ -134,7 +136,6 @@ stream_begin(struct stream *stream, struct stream_slots *slots, uint32_t thread,
 void
 stream_hand_over(struct stream *stream, size_t words)
 {
-    stream_unpark(stream);
     uint64_t *begun = stream->slots->next;
     uint32_t full = stream->buffer, bytes = (byte *)begun - (byte *)stream->start;
     size_t written = MIN(words, (size_t)(stream->limit - begun));
@@ -153,7 +154,6 @@ stream_hand_over(struct stream *stream, size_t words)
 void
 stream_end(struct stream *stream)
 {
-    stream_unpark(stream);
     stream_return(stream);
     uint32_t bytes = (byte *)stream->slots->next - (byte *)stream->start;
     if (stream->elsewhere != NULL)
@@ -168,7 +168,7 @@ void
 stream_relieve(struct stream *stream)
 {
     size_t room = stream->limit - stream->slots->next;
-    if (stream->parked == NULL && room * sizeof(uint64_t) < CHANNEL_BUFFER / 2)
+    if (room * sizeof(uint64_t) < CHANNEL_BUFFER / 2)
         stream_hand_over(stream, 0);
 }
 
@@ -182,7 +182,7 @@ stream_reserve(struct stream *stream, size_t words)
 void
 stream_mark(struct stream *stream, uint64_t marker, uint64_t value)
 {
-    if (stream->parked != NULL || stream_is_diverted(stream))
+    if (stream_is_diverted(stream))
         return;
     stream_reserve(stream, CHANNEL_MARKER_WORDS);
     uint64_t *entry = stream->slots->next;
@@ -190,25 +190,6 @@ stream_mark(struct stream *stream, uint64_t marker, uint64_t value)
     entry[1] = __atomic_fetch_add(&channel.order, 1, __ATOMIC_SEQ_CST);
     entry[2] = value;
     stream->slots->next = entry + CHANNEL_MARKER_WORDS;
-}
-
-void
-stream_park(struct stream *stream)
-{
-    if (stream->parked != NULL)
-        return;
-    stream->parked = stream->slots->next;
-    stream->slots->next = stream->limit;
-    stream->slots->entry = NULL;
-}
-
-void
-stream_unpark(struct stream *stream)
-{
-    if (stream->parked == NULL)
-        return;
-    stream->slots->next = stream->parked;
-    stream->parked = NULL;
 }
 
 void
@@ -239,16 +220,26 @@ stream_left(const struct stream *stream)
     int64_t left = 0;
     for (int i = 0; i < COUNTERS; i++)
         left += stream->slots->left[i];
-    return left;
+    return stream->records ? stream->slots->quota : left;
 }
 
 void
-stream_leave(struct stream *stream, int64_t left)
+stream_leave(struct stream *stream, int64_t left, bool records)
 {
-    int64_t share = left / COUNTERS;
-    for (int i = 1; i < COUNTERS; i++)
-        stream->slots->left[i] = share;
-    stream->slots->left[0] = left - (COUNTERS - 1) * share;
+    struct stream_slots *slots = stream->slots;
+    int64_t share = records ? FAR_BELOW : left / COUNTERS;
+    for (int i = 0; i < COUNTERS; i++)
+        slots->left[i] = share;
+    if (!records)
+        slots->left[0] += left % COUNTERS;
+    slots->quota = records ? left : 0;
+    stream->records = records;
+}
+
+void
+stream_uncount(struct stream *stream, int64_t instructions)
+{
+    *(stream->records ? &stream->slots->quota : &stream->slots->left[0]) += instructions;
 }
 
 uint64_t

@@ -14,8 +14,10 @@ enum { COUNTERS = 4 };
 struct stream_slots {
     uint64_t *next;  /* where the next entry begins */
     uint64_t *entry; /* where the entry of the block being executed begins */
-    int64_t left[COUNTERS]; /* instructions of the thread's quota, see schedule.h; in several places, since an addition
-                               waits for the one before it to the same place */
+    uint64_t scratch; /* what a register holds while flags are saved in it */
+    int64_t left[COUNTERS]; /* instructions of the thread's quota, see schedule.h, in a gap; in several places, since an
+                               addition waits for the one before it to the same place; below 0 while it records */
+    int64_t quota;   /* the same while it records; 0 in a gap */
 };
 
 struct stream {
@@ -24,11 +26,11 @@ struct stream {
     uint32_t buffer;
     uint64_t *start;
     uint64_t *limit; /* the guard page */
-    uint64_t *parked;   /* where the next entry goes, while none is recorded */
     struct {
         uint64_t *start, *next; /* of the buffer, while entries go elsewhere */
     } kept;
     uint64_t *elsewhere; /* where discarded entries go */
+    bool records;       /* else it is in a gap */
     uint64_t part;      /* of the schedule, that corun was last notified of */
     uint64_t taken;     /* quotas of instructions, together */
     bool makes_process; /* the system call that it is in */
@@ -56,13 +58,8 @@ void stream_hand_over(struct stream *stream, size_t words);
 
 void stream_end(struct stream *stream);
 
-/* Nothing while the stream is parked or diverted. */
+/* Nothing while the stream is diverted. */
 void stream_mark(struct stream *stream, uint64_t marker, uint64_t value);
-
-/* Stops recording: the next entry meets the guard page, and its handler calls `stream_unpark`. */
-void stream_park(struct stream *stream);
-
-void stream_unpark(struct stream *stream);
 
 /* Lets entries go to a buffer that is not read, until `stream_return`. */
 void stream_divert(struct stream *stream);
@@ -72,8 +69,11 @@ void stream_return(struct stream *stream);
 /* Instructions that are left of the thread's quota, below 0 if it has executed more. */
 int64_t stream_left(const struct stream *stream);
 
-/* Changes what is left, and gives every place an equal share if there is one. */
-void stream_leave(struct stream *stream, int64_t left);
+/* Changes what is left, and whether the thread records. In a gap every place gets an equal share. */
+void stream_leave(struct stream *stream, int64_t left, bool records);
+
+/* Takes back instructions that were counted and are not executed. */
+void stream_uncount(struct stream *stream, int64_t instructions);
 
 /* Instructions that the thread has executed. */
 uint64_t stream_executed(const struct stream *stream);

@@ -5,16 +5,10 @@
 
 use crate::{Phase, Plan};
 
-/// Instructions of a gap that cost about as much with what stores entries as translating a program again.
-const LONG_GAP: u64 = 100_000_000;
-
 /// Parts of the run that are recorded without a gap, in instructions of all threads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Intervals {
     parts: Vec<Part>,
-    /// Whether code stores entries in gaps as well, which are dropped: a large program's code takes seconds to
-    /// translate, which would be done at both ends of every part.
-    keeps_code: bool,
     looks_back: bool,
 }
 
@@ -65,9 +59,7 @@ impl From<Plan> for Intervals {
                 }),
             }
         }
-        let gaps = parts.windows(2).map(|pair| pair[1].begin - pair[0].end);
-        let keeps_code = parts.len() > 1 && gaps.max().unwrap_or(0) <= LONG_GAP;
-        Self { parts, keeps_code, looks_back: look_back > 0 }
+        Self { parts, looks_back: look_back > 0 }
     }
 }
 
@@ -80,8 +72,8 @@ struct Stretch {
 impl Intervals {
     /// As the client reads it, see `clients/dynamorio/schedule.h`.
     pub(crate) fn words(&self) -> Vec<u64> {
-        let head = [u64::from(self.keeps_code), self.parts.len() as u64].into_iter();
-        head.chain(self.parts.iter().flat_map(|part| [part.begin, part.end])).collect()
+        let parts = self.parts.iter().flat_map(|part| [part.begin, part.end]);
+        std::iter::once(self.parts.len() as u64).chain(parts).collect()
     }
 
     pub(crate) fn is_whole(&self) -> bool {
@@ -124,7 +116,7 @@ mod tests {
             first_part: 0,
         };
         let intervals = Intervals::from(plan);
-        assert_eq!(intervals.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
+        assert_eq!(intervals.words(), [4, 100, 140, 350, 390, 600, 640, 850, 890]);
         assert_eq!(intervals.at(3, 9), Some((Use::Recorded(Phase::WarmUp), 10)));
         assert_eq!(intervals.at(3, 10), Some((Use::Recorded(Phase::Counted), 40)));
         assert_eq!(intervals.at(3, 40), None);
@@ -146,12 +138,12 @@ mod tests {
             })
         };
         let short = plan(100);
-        assert_eq!(short.words(), [1, 2, 125, 265, 625, 765]);
+        assert_eq!(short.words(), [2, 125, 265, 625, 765]);
         assert_eq!(short.at(1, 99), Some((Use::LookBack, 100)));
         assert_eq!(short.at(1, 100), Some((Use::Recorded(Phase::WarmUp), 110)));
         // There is nothing between the parts any more.
         let long = plan(460);
-        assert_eq!(long.words(), [0, 1, 0, 765]);
+        assert_eq!(long.words(), [1, 0, 765]);
         assert_eq!(long.at(0, 300), Some((Use::LookBack, 725)));
         assert!(long.look_back() && !plan(0).look_back());
     }
@@ -168,33 +160,15 @@ mod tests {
             first_part: 0,
         };
         let intervals = Intervals::from(plan);
-        assert_eq!(intervals.words(), [0, 1, 0, 100]);
+        assert_eq!(intervals.words(), [1, 0, 100]);
         assert_eq!(intervals.at(0, 49), Some((Use::Recorded(Phase::Counted), 50)));
         assert_eq!(intervals.at(0, 50), Some((Use::Recorded(Phase::Counted), 100)));
     }
 
     #[test]
-    fn code_stays_as_it_is_where_gaps_are_short() {
-        let keeps_code = |total| {
-            let plan = Plan::Samples {
-                count: 10,
-                length: 1000,
-                warm_up: 9000,
-                total,
-                seed: 0,
-                look_back: 0,
-                first_part: 0,
-            };
-            Intervals::from(plan).words()[0] == 1
-        };
-        assert!(keeps_code(10 * LONG_GAP) && !keeps_code(10 * LONG_GAP + 200_000));
-        assert!(!keeps_code(10_000), "one part without a gap");
-    }
-
-    #[test]
     fn a_window_without_end_goes_on() {
         let intervals = Intervals::from(Plan::Window { skip: 7, length: None });
-        assert_eq!(intervals.words(), [0, 1, 7, u64::MAX]);
+        assert_eq!(intervals.words(), [1, 7, u64::MAX]);
         assert!(matches!(intervals.at(0, 1 << 50), Some((Use::Recorded(Phase::Counted), _))));
         assert!(!intervals.is_whole());
         assert!(Intervals::from(Plan::Whole).is_whole());

@@ -37,8 +37,9 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
     let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
     let recorded = |it: &SimulatedWindow| it.events_with_warm_up.instructions as f64;
     let explained_cycles = |it: &SimulatedWindow| coefficients.of(&it.events_with_warm_up);
+    let records = run.records();
     let of_records = |of: &dyn Fn(&SimulatedWindow) -> f64| {
-        run.records().map(|(it, times)| times * of(it)).sum::<f64>()
+        records.iter().map(|(it, times)| times * of(it)).sum::<f64>()
     };
     // Unrecorded parts are like their simulation point or, for windows at random places, like what is recorded of their part.
     let explained = (of_records(&explained_cycles) + run.left_out(expected))
@@ -57,12 +58,11 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
                         * share_left(run.recorded, run.total).powi(2)
                 }
                 false => {
-                    let deviations = run.records().map(|(it, times)| {
+                    let deviations = records.iter().map(|&(it, times)| {
                         times * (explained_cycles(it) - explained * recorded(it))
                     });
-                    let deviations: Vec<f64> = deviations.collect();
                     let mean = of_records(&recorded) / windows.len() as f64;
-                    variance(deviations.into_iter(), 1) / mean.powi(2) / windows.len() as f64
+                    variance(deviations, 1) / mean.powi(2) / windows.len() as f64
                         * share_left(run.recorded, run.total)
                 }
             };

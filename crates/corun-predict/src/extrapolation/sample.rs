@@ -16,6 +16,9 @@ pub(crate) struct Sample<'a> {
     pub(crate) total: f64,
 }
 
+/// Parts that are longer than this share of the longest one are equal ones; those before are at most half as long.
+const MOST_OF_EQUAL: f64 = 0.75;
+
 pub(super) fn instructions(window: &SimulatedWindow) -> f64 {
     window.events.instructions as f64
 }
@@ -66,13 +69,22 @@ impl<'a> Sample<'a> {
     }
 
     /// Of what is recorded: each window with its warm-up, and how many times that counts, so that it stands for as much as
-    /// the window does. Simulation points count once, since what else they stand for is known to be left out.
-    pub(super) fn records(&self) -> impl Iterator<Item = (&'a SimulatedWindow, f64)> {
+    /// the window does. Those of equal parts count as often as each other, so that where all of a run is recorded each
+    /// instruction counts once. Simulation points count once, since what else they stand for is known to be left out.
+    pub(super) fn records(&self) -> Vec<(&'a SimulatedWindow, f64)> {
         let recorded = |it: &SimulatedWindow| it.events_with_warm_up.instructions as f64;
-        let is_chosen = self.is_chosen;
-        self.windows.iter().map(move |&(it, times)| {
-            (it, if is_chosen { 1.0 } else { times * instructions(it) / recorded(it).max(1.0) })
-        })
+        let stands_for = |&(it, times): &(&SimulatedWindow, f64)| times * instructions(it);
+        let most = self.windows.iter().map(stands_for).fold(0.0, f64::max);
+        let is_equal = |one: &&(&SimulatedWindow, f64)| stands_for(one) > MOST_OF_EQUAL * most;
+        let equal = || self.windows.iter().filter(is_equal);
+        let of_equal = equal().map(stands_for).sum::<f64>()
+            / equal().map(|(it, _)| recorded(it)).sum::<f64>().max(1.0);
+        let times = |one: &(&SimulatedWindow, f64)| match self.is_chosen {
+            true => 1.0,
+            false if is_equal(&one) => of_equal,
+            false => stands_for(one) / recorded(one.0).max(1.0),
+        };
+        self.windows.iter().map(|one| (one.0, times(one))).collect()
     }
 
     /// Something of each window.

@@ -226,6 +226,62 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     }
 }
 
+/// A run that begins with intervals which cost ten times as much. Windows lie in equal parts, or also in parts that double from
+/// one interval on: how often the interval holds the truth, and its mean half-width as a share.
+fn coverage_of_slow_start(doubles: bool, recorded: usize) -> (f64, f64) {
+    const PART: usize = 64;
+    const TRIES: u32 = 300;
+    let mut chance = StdRng::seed_from_u64(2026);
+    let (mut held, mut width) = (0, 0.0);
+    for _ in 0..TRIES {
+        let mut population = Population::of(&mut chance, PART * 60);
+        for (_, cycles) in &mut population.intervals[..40] {
+            *cycles *= 10.0;
+        }
+        let mut ends = if doubles { vec![1, 2, 4, 8, 16, 32] } else { Vec::new() };
+        let first = ends.last().copied().unwrap_or(0);
+        let length = (population.intervals.len() - first) / 60;
+        ends.extend((1..=60).map(|number| first + number * length));
+        let mut begin = 0;
+        let mut before = 0;
+        let mut window = |end: usize| {
+            let at = chance.random_range(begin..end);
+            let from = before.max((at + 1).saturating_sub(recorded));
+            let all = population.intervals[from..=at].iter();
+            let (events, cycles) = population.intervals[at];
+            let (own, part) = (1000, 1000 * (end - begin) as u64);
+            let cycles = cycles.round() as u64;
+            (begin, before) = (end, at + 1);
+            SimulatedWindow {
+                begin: 0,
+                cycles,
+                events,
+                events_with_warm_up: all
+                    .fold(EventCounts::default(), |sum, (one, _)| sum.plus(one)),
+                pieces: vec![Piece { cycles, events }],
+                weight: doubles.then_some(SimulationWeight { own, all: part, point: None }),
+            }
+        };
+        let windows: Vec<SimulatedWindow> = ends.iter().map(|&end| window(end)).collect();
+        let found = extrapolated(&windows, population.instructions()).unwrap();
+        let truth = population.cycles();
+        held += u32::from((found.low..=found.high).contains(&truth));
+        width += (found.high - found.low) / 2.0 / truth / f64::from(TRIES);
+    }
+    (f64::from(held) / f64::from(TRIES), width)
+}
+
+#[test]
+fn parts_that_double_know_a_slow_start() {
+    for recorded in [1, 12, 200] {
+        let (held, width) = coverage_of_slow_start(true, recorded);
+        let (of_equal, width_of_equal) = coverage_of_slow_start(false, recorded);
+        let both = format!("{held}, {width}; equal parts {of_equal}, {width_of_equal}");
+        assert!(held >= 0.92, "{recorded} recorded: {both}");
+        assert!(held > of_equal, "{recorded} recorded: {both}");
+    }
+}
+
 /// Ten windows of forty intervals each, after warm-ups of two hundred; how often the interval holds the truth, and
 /// how far the estimate and the mean rate of the windows are off, as shares.
 #[test]

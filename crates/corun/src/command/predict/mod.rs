@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     memory: Option<MemorySource>,
     /// Simulate K windows of N instructions (5M, 300k, ...): fewer than 50 are simulation points that
     /// represent the whole run, more are spread evenly over it [default: the whole of a short
-    /// run; of a long one 400 windows alone, and 200 in 60s with siblings]
+    /// run; of a long one 400 windows, with siblings 100 in 15s]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
     /// Warm caches and predictors with N instructions before each window; before chosen ones, on average

@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(parts(10, 2, 20), [0..10, 10..20]);
         assert_eq!(parts(0, 2, 100), [0..50, 50..100]);
         assert_eq!(parts(1 << 63, 1, u64::MAX), [0..1 << 63, 1 << 63..u64::MAX]);
-        assert_eq!(parts(10, 2, 1), [0..1]);
+        assert_eq!(parts(10, 3, 2), [0..1, 1..2]);
         assert_eq!((parts(10, 0, 100), Plan::Whole.parts()), (vec![], vec![]));
     }
 

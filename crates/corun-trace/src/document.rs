@@ -99,7 +99,8 @@ fn plan(recorded: &Plan) -> TracePlan {
     match *recorded {
         Plan::Whole => TracePlan::Whole,
         Plan::Window { skip, length } => TracePlan::Window { skip, length },
-        Plan::Samples { count, length, warm_up, total, seed, .. } => {
+        Plan::Samples { length, warm_up, total, seed, .. } => {
+            let count = recorded.windows().unwrap_or(0);
             TracePlan::Samples { count, length, warm_up, total, seed }
         }
         Plan::SimulationPoints { ref windows, length, warm_up, total, .. } => {

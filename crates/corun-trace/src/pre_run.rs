@@ -102,18 +102,16 @@ impl PreRun {
             }
             _ => (0, traced.instructions),
         };
-        // Of several threads one that misses windows does not know which it has, nor what each stands for.
-        let is_one = profile.threads() == 1;
+        // One of several threads may miss windows. Which part each of the others represents is then not known.
+        let has_equal_parts = profile.threads() != 1;
         let samples = self.samples.map(|samples| {
             let Samples { count, length, warm_up, are_chosen, seed, look_back, first_part } =
                 samples;
             match are_chosen {
                 // After an interruption no clustering is done.
                 true => profile.plan(if was_interrupted { 0 } else { count }, warm_up, look_back),
-                false if !is_one => {
-                    Plan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 }
-                }
                 false => {
+                    let first_part = if has_equal_parts { 0 } else { first_part };
                     Plan::Samples { count, length, warm_up, total, seed, look_back, first_part }
                 }
             }
@@ -130,5 +128,62 @@ impl PreRunResult {
             0 => plan,
             skip => Plan::After { skip, warm_up: self.warm_up, rest: Box::new(plan) },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Sink, Unavailable};
+
+    /// A program with so many threads.
+    struct Threads(u32);
+
+    impl Tracer for Threads {
+        fn name(&self) -> &'static str {
+            "threads"
+        }
+
+        fn version(&self) -> String {
+            String::new()
+        }
+
+        fn merit(&self) -> &'static str {
+            ""
+        }
+
+        fn slowdown(&self) -> u32 {
+            1
+        }
+
+        fn ready(&self) -> Result<(), Unavailable> {
+            Ok(())
+        }
+
+        fn trace(
+            &self,
+            _: &Target,
+            _: Plan,
+            sink: &mut dyn Sink,
+            _: &AtomicBool,
+        ) -> Result<Traced, TraceError> {
+            (0..self.0).try_for_each(|number| sink.thread(number).map(|_| ())).unwrap();
+            let (ending, remarks) = (Ending::Exited(0), Vec::new());
+            Ok(Traced { ending, instructions: 1000, becomes_another: false, remarks })
+        }
+    }
+
+    #[test]
+    fn parts_double_in_a_run_of_one_thread() {
+        let (count, length, warm_up, are_chosen, seed, look_back) = (2, 10, 0, false, 1, 0);
+        let first_part = 10;
+        let samples = Samples { count, length, warm_up, are_chosen, seed, look_back, first_part };
+        let target = Target { program: "/bin/true".into(), arguments: Vec::new() };
+        let parts = |threads| {
+            let pre_run = PreRun { samples: Some(samples), from: None };
+            let found = pre_run.run(&target, &Threads(threads), &AtomicBool::new(false)).unwrap();
+            found.samples.unwrap().parts().len()
+        };
+        assert_eq!((parts(1), parts(2)), (8, 2));
     }
 }

@@ -68,9 +68,9 @@ impl<'a> Sample<'a> {
         self.windows.iter().map(|(it, _)| times(it) * of(it)).sum()
     }
 
-    /// Of what is recorded: each window with its warm-up, and how many times that counts, so that it stands for as much as
-    /// the window does. Those of equal parts count as often as each other, so that where all of a run is recorded each
-    /// instruction counts once. Simulation points count once, since what else they stand for is known to be left out.
+    /// Each window, with how many times the events of the window and its warm-up count in the estimate for the run. They
+    /// represent the window's part. In equal parts all count the same number of times: of a run that is recorded whole,
+    /// each instruction once. Those of simulation points count once: the plan says how many instructions are left out.
     pub(super) fn records(&self) -> Vec<(&'a SimulatedWindow, f64)> {
         let recorded = |it: &SimulatedWindow| it.events_with_warm_up.instructions as f64;
         let stands_for = |&(it, times): &(&SimulatedWindow, f64)| times * instructions(it);

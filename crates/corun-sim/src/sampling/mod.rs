@@ -270,6 +270,32 @@ mod tests {
     }
 
     #[test]
+    fn windows_in_unequal_parts_stand_for_their_parts() {
+        use Phase::{Counted, WarmUp};
+        let (count, length, warm_up, seed, look_back) = (2, 30, 0, 0, 0);
+        let plan = |first_part| Plan::Samples {
+            count,
+            length,
+            warm_up,
+            total: 960,
+            seed,
+            look_back,
+            first_part,
+        };
+        // The parts have 120, 120, 360 and 360 instructions.
+        let all = [(Counted, 45, 10), (Counted, 90, 10), (Counted, 150, 10), (Counted, 210, 10)];
+        let weights = |first_part, intervals: &[_]| {
+            let windows = simulated(&planned(plan(first_part), intervals)).windows;
+            windows.iter().map(|it| it.weight.map(|it| (it.all, it.point))).collect::<Vec<_>>()
+        };
+        let expected = [120, 120, 360, 360].map(|part| Some((part, None)));
+        assert_eq!(weights(120, &all), expected);
+        assert_eq!(weights(0, &all), [None; 4]);
+        // The run ended before the last window.
+        assert_eq!(weights(120, &[&[(WarmUp, 0, 5)], &all[..3]].concat()), expected[..3]);
+    }
+
+    #[test]
     fn what_lies_before_what_counts_is_reported_with_no_window() {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];

@@ -39,7 +39,7 @@ pub(crate) struct Entries {
     instructions: u64,
     is_replaced: bool,
     intervals: Intervals,
-    /// Instructions of each part up to now, of all threads, and of what follows the last part.
+    /// Instructions of all threads so far in each part. The last one is for what follows the last part.
     done: Vec<u64>,
     values: Vec<u64>,
 }

@@ -79,6 +79,18 @@ pub enum BlockError {
         /// Groups of samples.
         groups: usize,
     },
+    /// No two processes in which it was timed found the same.
+    #[error(
+        "expected the same time in two of {processes} processes, found {least:.2} to {most:.2} cycles"
+    )]
+    Differs {
+        /// Cycles of an iteration in the process that found the fewest.
+        least: f64,
+        /// Cycles in the one that found the most.
+        most: f64,
+        /// Processes that found a time.
+        processes: usize,
+    },
     /// Nothing is wrong with the block: no block can be run here.
     #[error("expected to be allowed to run a confined child, found that {what} fails: {source}")]
     Host {
@@ -148,7 +160,7 @@ impl Actionable for BlockError {
                 "Blocks need Linux on x86-64, and a container or policy that allows ptrace, seccomp \
                  and files in memory."
             }
-            Self::Unsteady { .. } => {
+            Self::Unsteady { .. } | Self::Differs { .. } => {
                 "Try again while nothing else runs, or fix the clock; `corun doctor` says what is \
                  running."
             }

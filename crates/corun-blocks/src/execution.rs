@@ -1,6 +1,8 @@
 //! What is learnt from a block by running it.
 
-use corun_trace::Block;
+use corun_trace::{Block, accesses};
+
+use crate::layout::{LINE, LINES, PATTERN};
 
 /// A block that was executed so many times, one copy after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +39,41 @@ impl Execution {
         (copies.min(self.ends.len() / 2).max(1), front_end)
     }
 
+    /// How many copies are timed: as many as [`copies`](Self::copies) says, or, where each touches what the one before
+    /// touched and the op cache holds them, more, since a time less than a cycle is then measured better.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn timed_copies(&self, core: Vendor) -> (usize, FrontEnd) {
+        let (copies, front_end) = self.copies(core);
+        // The first one may set registers that decide what the others touch.
+        let mut later = self.iterations().skip(1);
+        let second = later.next();
+        let is_whole = self.ends.len() >= 2 * COPIES;
+        if front_end == FrontEnd::Decoders
+            || !is_whole
+            || later.any(|values| Some(values) != second)
+        {
+            return (copies, front_end);
+        }
+        (copies.max(held(&self.block)).min(MOST_TIMED), front_end)
+    }
+
+    /// For each line of the one page the address by which the first so many iterations reached it last; that in the page of
+    /// [`PATTERN`] where none did.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn last_addresses(&self, iterations: usize) -> [u64; LINES] {
+        let mut last = std::array::from_fn(|line| PATTERN + line as u64 * LINE);
+        let executed = self.block.instructions.len() as u32;
+        for values in self.iterations().take(iterations) {
+            for access in accesses(&self.block, executed, values) {
+                let end = access.address.saturating_add(u64::from(access.size.max(1)) - 1);
+                for line in access.address / LINE..=end / LINE {
+                    last[(line % LINES as u64) as usize] = line * LINE;
+                }
+            }
+        }
+        last
+    }
+
     /// The values of the operands of each iteration, as [`Event::Block`](corun_trace::Event::Block)
     /// holds them. Addresses are virtual; the physical one is the remainder by [`PAGE`](crate::PAGE).
     pub fn iterations(&self) -> impl ExactSizeIterator<Item = &[u64]> {
@@ -49,6 +86,9 @@ impl Execution {
 
 /// The most copies of a block; twice as many are timed too.
 pub const COPIES: usize = 100;
+/// The most copies that are timed.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const MOST_TIMED: usize = 400;
 /// Instructions and bytes of twice the copies that every op cache holds, with what stands around them.
 const HELD_INSTRUCTIONS: usize = 1024;
 const HELD_BYTES: usize = 8192;
@@ -100,10 +140,17 @@ fn copies_of(block: &Block, core: Vendor) -> (usize, FrontEnd) {
     (copies.min(most), front_end)
 }
 
+/// Half of the copies that every op cache has places for.
+fn held(block: &Block) -> usize {
+    let bytes = (block.end() - block.address).max(1) as usize;
+    let instructions = block.instructions.len().max(1);
+    (HELD_INSTRUCTIONS / instructions).min(HELD_BYTES / bytes) / 2
+}
+
 fn copies_held(block: &Block, density: usize) -> (usize, FrontEnd) {
     let bytes = (block.end() - block.address).max(1) as usize;
     let instructions = block.instructions.len().max(1);
-    let held = (HELD_INSTRUCTIONS / instructions).min(HELD_BYTES / bytes) / 2;
+    let held = held(block);
     let is_held = held >= FEWEST_COPIES && 64 * instructions <= density * bytes;
     let front_end = if is_held { FrontEnd::OpCache } else { FrontEnd::Decoders };
     (held.clamp(FEWEST_COPIES, COPIES), front_end)

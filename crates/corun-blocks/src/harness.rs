@@ -6,7 +6,7 @@
 use std::arch::global_asm;
 
 use crate::inspection::Uses;
-use crate::layout::{CODE, DATA, HARNESS, PAGE, PATTERN, STACK_POINTER};
+use crate::layout::{CODE, DATA, HARNESS, LINE, LINES, PAGE, PATTERN, STACK_POINTER};
 
 global_asm!(
     ".pushsection .text.corun_blocks_harness, \"ax\", @progbits",
@@ -71,6 +71,15 @@ global_asm!(
     "mov edi, eax",
     "mov ecx, 512",
     "rep stosq",
+    // Cores of AMD find a line by the address that reached it last.
+    "lea rsi, [rip + corun_blocks_harness_data + {lines_at}]",
+    "mov ecx, {lines}",
+    "21:",
+    "mov rdi, [rsi]",
+    "mov rdi, [rdi]",
+    "add rsi, 8",
+    "dec ecx",
+    "jnz 21b",
     "fninit",
     "ldmxcsr [rip + corun_blocks_harness_data + {mxcsr}]",
     "mov eax, [rip + corun_blocks_harness_data + {widths}]",
@@ -113,6 +122,8 @@ global_asm!(
     target = const TARGET,
     left = const LEFT,
     samples = const SAMPLES_AT,
+    lines_at = const LINES_AT,
+    lines = const LINES,
     mxcsr = const MXCSR,
     widths = const WIDTHS,
     vector = const VECTOR,
@@ -140,6 +151,7 @@ const VECTOR: usize = 64;
 /// Where the filter of system calls lies.
 pub(crate) const FILTER: usize = 0x200;
 const SAMPLES_AT: usize = 0x400;
+const LINES_AT: usize = 0xc00;
 /// The stack of the harness, which grows down from here.
 pub(crate) const STACK: u64 = DATA + PAGE;
 
@@ -197,6 +209,9 @@ pub(crate) fn data(uses: Uses, filter: &[u8]) -> Vec<u8> {
         put(VECTOR + 8 * word, &PATTERN.to_le_bytes());
     }
     put(FILTER, filter);
+    for line in 0..LINES {
+        put(LINES_AT + 8 * line, &(PATTERN + line as u64 * LINE).to_le_bytes());
+    }
     data
 }
 
@@ -212,6 +227,8 @@ pub(crate) fn order(target: u64, times: u64) -> [u8; 16] {
 pub(crate) const ORDER: u64 = DATA + TARGET as u64;
 /// Where the ticks of the samples are then, 8 bytes each.
 pub(crate) const SAMPLES: u64 = DATA + SAMPLES_AT as u64;
+/// Where the address is by which each line of memory was reached last before a run.
+pub(crate) const LAST_ADDRESSES: u64 = DATA + LINES_AT as u64;
 /// The most that there is room for, with some for the stack.
 pub(crate) const MAX_SAMPLES: usize = 256;
 

@@ -18,6 +18,12 @@ pub const PATTERN: u64 = 0x232_4000;
 pub const STACK_POINTER: u64 = PATTERN + PAGE / 2;
 /// Bytes of a page; all of a block's pages are one physical page.
 pub const PAGE: u64 = 4096;
+/// Bytes of a line of the first level.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const LINE: u64 = 64;
+/// Lines of a page.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const LINES: usize = (PAGE / LINE) as usize;
 
 /// The first copy of the block.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -33,28 +33,21 @@ impl Execution {
     }
 
     /// How many copies of it are timed, and as many again, and where their instructions come from: as
-    /// many as an op cache holds, but no more than come to no fault.
+    /// many as an op cache holds, but no more than come to no fault. They are more where each touches what the one before
+    /// touched, since a time less than a cycle is then measured better.
     pub fn copies(&self, core: Vendor) -> (usize, FrontEnd) {
         let (copies, front_end) = copies_of(&self.block, core);
+        if front_end == FrontEnd::OpCache && self.ends.len() >= 2 * COPIES && self.is_still() {
+            return (copies.max(held(&self.block).min(MOST_OF_STILL)), front_end);
+        }
         (copies.min(self.ends.len() / 2).max(1), front_end)
     }
 
-    /// How many copies are timed: as many as [`copies`](Self::copies) says, or, where each touches what the one before
-    /// touched and the op cache holds them, more, since a time less than a cycle is then measured better.
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    pub(crate) fn timed_copies(&self, core: Vendor) -> (usize, FrontEnd) {
-        let (copies, front_end) = self.copies(core);
-        // The first one may set registers that decide what the others touch.
+    /// Whether every iteration touches the same addresses, but for the first, which may set registers for the others.
+    fn is_still(&self) -> bool {
         let mut later = self.iterations().skip(1);
         let second = later.next();
-        let is_whole = self.ends.len() >= 2 * COPIES;
-        if front_end == FrontEnd::Decoders
-            || !is_whole
-            || later.any(|values| Some(values) != second)
-        {
-            return (copies, front_end);
-        }
-        (copies.max(held(&self.block)).min(MOST_TIMED), front_end)
+        later.all(|values| Some(values) == second)
     }
 
     /// For each line of the one page the address by which the first so many iterations reached it last; that in the page of
@@ -86,9 +79,8 @@ impl Execution {
 
 /// The most copies of a block; twice as many are timed too.
 pub const COPIES: usize = 100;
-/// The most copies that are timed.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-const MOST_TIMED: usize = 400;
+/// The most copies of a block that touches the same addresses in each.
+const MOST_OF_STILL: usize = 400;
 /// Instructions and bytes of twice the copies that every op cache holds, with what stands around them.
 const HELD_INSTRUCTIONS: usize = 1024;
 const HELD_BYTES: usize = 8192;

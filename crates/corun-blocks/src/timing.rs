@@ -94,7 +94,7 @@ impl Timer {
     pub fn time(&mut self, code: &[u8]) -> Result<Cycles, BlockError> {
         // A block that leaves its line is not one to be let go.
         let executed = execute(code, 2 * COPIES)?;
-        let (copies, front_end) = executed.timed_copies(Vendor::of_host());
+        let (copies, front_end) = executed.copies(Vendor::of_host());
         let mut found = Vec::with_capacity(PROCESSES);
         for _ in 0..PROCESSES {
             let mut bench = Bench::new(code, copies, self.cpu.as_ref())?;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use corun_model::timing::{ComputeUop, Late, Lookup, Timing, TimingTable};
+use corun_model::timing::{ComputeUop, Late, LateSource, Lookup, Timing, TimingTable};
 use corun_model::{CoreModel, cycles_of_many};
 
 use crate::figure::FormFigure;
@@ -54,7 +54,7 @@ fn agreeing(mut rows: Vec<Row>, model: &CoreModel) -> Vec<Row> {
         if let Some(plain) = plain
             && timing.latency < plain.latency
         {
-            timing.late = vec![Late { operand: Some(0), latency: timing.latency }];
+            timing.late = vec![Late { source: LateSource::Operand(0), latency: timing.latency }];
             timing.latency = plain.latency;
         }
         let with_registers = accesses.then(|| {
@@ -307,8 +307,7 @@ fn ports(timing: &Timing) -> String {
 }
 
 fn late(timing: &Timing) -> String {
-    let source = |operand: Option<u8>| operand.map_or("flags".to_owned(), |it| it.to_string());
-    let terms = timing.late.iter().map(|it| format!("{}={}", source(it.operand), it.latency));
+    let terms = timing.late.iter().map(|late| format!("{}={}", late.source, late.latency));
     terms.collect::<Vec<_>>().join(" ")
 }
 

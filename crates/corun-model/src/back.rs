@@ -138,6 +138,14 @@ pub struct Scheduler {
     pub ports: Vec<String>,
     /// The group that the stack of cycles counts its ports under ("integer", "vector", "load").
     pub group: String,
+    /// Whether a micro-op is given a port when it has its operands, and not when it is renamed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub binds_late: bool,
+    /// Select-free wakeup (Brown, Stark and Patt 2001, "Select-free instruction scheduling logic"): a micro-op that gets its
+    /// operands while so many older ones wait with theirs is not selected at once, what waits for it is woken as if it was, and
+    /// takes a port in vain. By default nothing is woken before its operands are sure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collisions_from: Option<u32>,
     /// How siblings share it.
     pub sharing: Sharing,
 }

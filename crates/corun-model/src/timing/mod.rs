@@ -14,5 +14,7 @@ pub use derive::with_registers;
 pub use fallback::Class;
 pub use form::form;
 pub use plausible::Implausible;
-pub use table::{ComputeUop, Late, Lookup, Origin, Provenance, TableError, Timing, TimingTable};
+pub use table::{
+    ComputeUop, Late, LateSource, Lookup, Origin, Provenance, TableError, Timing, TimingTable,
+};
 pub use usage::Usage;

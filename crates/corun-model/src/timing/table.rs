@@ -49,10 +49,31 @@ pub struct ComputeUop {
 /// A source that is needed later than the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
-    /// Index of the operand; none: the flags.
-    pub operand: Option<u8>,
+    /// The source.
+    pub source: LateSource,
     /// Cycles from this source to the results.
     pub latency: u16,
+}
+
+/// Which source of an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LateSource {
+    /// The register that is the operand of this index.
+    Operand(u8),
+    /// The flags.
+    Flags,
+    /// The index register of an address that is calculated only (`lea`).
+    Index,
+}
+
+impl std::fmt::Display for LateSource {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Operand(index) => write!(formatter, "{index}"),
+            Self::Flags => formatter.write_str("flags"),
+            Self::Index => formatter.write_str("index"),
+        }
+    }
 }
 
 /// What a table says of an instruction.
@@ -515,13 +536,14 @@ fn add_term(timing: &mut Timing, term: &str) -> Result<(), FieldError> {
 }
 
 fn late(text: &str) -> Result<Late, FieldError> {
-    const LATE: &str = "OPERAND=CYCLES or flags=CYCLES, separated by blanks";
+    const LATE: &str = "OPERAND=CYCLES, flags=CYCLES or index=CYCLES, separated by blanks";
     let (source, latency) = text.split_once('=').ok_or_else(|| (LATE, format!("{text:?}")))?;
-    let operand = match source {
-        "flags" => None,
-        operand => Some(number(operand, LATE)?),
+    let source = match source {
+        "flags" => LateSource::Flags,
+        "index" => LateSource::Index,
+        operand => LateSource::Operand(number(operand, LATE)?),
     };
-    Ok(Late { operand, latency: number(latency, LATE)? })
+    Ok(Late { source, latency: number(latency, LATE)? })
 }
 
 #[cfg(test)]
@@ -547,8 +569,14 @@ mod tests {
         let both = ComputeUop { ports: vec!["p0".to_owned(), "p6".to_owned()], busy: 3 };
         let one = ComputeUop { ports: vec!["p1".to_owned()], busy: 1 };
         assert_eq!(timing.uops, [both.clone(), both, one]);
-        let late = [Late { operand: Some(1), latency: 2 }, Late { operand: None, latency: 1 }];
+        let late = [
+            Late { source: LateSource::Operand(1), latency: 2 },
+            Late { source: LateSource::Flags, latency: 1 },
+        ];
         assert_eq!(timing.late, late);
+        let table = TimingTable::parse("t", &format!("{HEADER}lea r64 bid,1,2,p0:3,index=1\n"));
+        let late = &table.unwrap().row("lea r64 bid").unwrap().late;
+        assert_eq!(*late, [Late { source: LateSource::Index, latency: 1 }]);
     }
 
     #[test]
@@ -563,7 +591,7 @@ mod tests {
         assert_snapshot!(refused("nop,1,1,0*p0,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "0*p0""#);
         assert_snapshot!(refused("nop,1,1,p0:0,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "p0:0""#);
         assert_snapshot!(refused("nop,1,1,200*L+200*L,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "200*L""#);
-        assert_snapshot!(refused("nop,1,1,,late\n"), @r#"line 2 of t: expected OPERAND=CYCLES or flags=CYCLES, separated by blanks, found "late""#);
+        assert_snapshot!(refused("nop,1,1,,late\n"), @r#"line 2 of t: expected OPERAND=CYCLES, flags=CYCLES or index=CYCLES, separated by blanks, found "late""#);
         assert_snapshot!(refused("class:magic,1,1,,\n"), @r#"line 2 of t: expected a form or class:NAME with the name of a class, found "class:magic""#);
         let unknown = TimingTable::named("zen9").unwrap_err();
         assert_eq!(unknown.found, r#""zen9""#);

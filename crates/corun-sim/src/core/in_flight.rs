@@ -1,7 +1,7 @@
 //! Micro-ops between renaming and retirement.
 
 use crate::memory::{Origin, SiblingEviction};
-use crate::uops::{Kind, Uop};
+use crate::uops::{Kind, PortSet, Uop};
 
 /// Which micro-op of which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +60,8 @@ pub(crate) struct InFlightUop {
     pub(crate) has_port: bool,
     /// The port it was given.
     pub(crate) port: u8,
+    /// Whether it was not selected when it had its operands, and what waits for it was woken all the same.
+    pub(crate) collides: bool,
     /// Operands whose time is not known.
     pub(crate) pending: u8,
     pub(crate) busy: u16,
@@ -96,6 +98,7 @@ impl InFlightUop {
         is_vector: false,
         has_port: false,
         port: 0,
+        collides: false,
         pending: 0,
         busy: 0,
         latency: 0,
@@ -152,6 +155,8 @@ pub(crate) struct InFlightUops {
     ring: Box<[InFlightUop; CAPACITY]>,
     /// For each load that gets a store's bytes the micro-op that hands them over, and the cycles that this adds.
     forwards: Box<[(u64, i16); CAPACITY]>,
+    /// The ports that each micro-op may be given, where that is done when it has its operands.
+    allowed: Box<[PortSet; CAPACITY]>,
     /// For each source of each micro-op the next edge of the same producer, and the cycles it adds.
     edges: Box<[[(u16, i16); MAX_SOURCES]; CAPACITY]>,
 }
@@ -161,6 +166,7 @@ impl Default for InFlightUops {
         Self {
             ring: filled(InFlightUop::NOTHING),
             forwards: filled((0, 0)),
+            allowed: filled(0),
             edges: filled([(NONE, 0); MAX_SOURCES]),
         }
     }
@@ -195,6 +201,18 @@ impl InFlightUops {
         let place = self.at_mut(sequence);
         *place = *uop;
         place
+    }
+
+    /// Notes the ports of a micro-op that is given one of them when it has its operands.
+    #[inline]
+    pub(crate) fn allow(&mut self, sequence: u64, ports: PortSet) {
+        self.allowed[sequence as usize % CAPACITY] = ports;
+    }
+
+    /// The ports that were noted.
+    #[inline]
+    pub(crate) fn allowed(&self, handle: Handle) -> PortSet {
+        self.allowed[handle.index()]
     }
 
     /// Lets a micro-op wait for all these, each with cycles that it adds (which may be negative).
@@ -244,7 +262,12 @@ impl InFlightUops {
 
     /// Says when a micro-op is done; calls `ready` with the sequence (modulo the ring) of each that
     /// then knows when it can start.
-    pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut ready: impl FnMut(u32, u64)) {
+    pub(crate) fn finish(
+        &mut self,
+        handle: Handle,
+        done: u64,
+        mut ready: impl FnMut(u32, &InFlightUop),
+    ) {
         let in_flight = &mut self.ring[handle.index()];
         in_flight.done = done;
         let mut edge = std::mem::replace(&mut in_flight.waiters, NONE);
@@ -257,7 +280,7 @@ impl InFlightUops {
             in_flight.ready = in_flight.ready.max(done.saturating_add_signed(extra.into()));
             in_flight.pending -= 1;
             if in_flight.pending == 0 {
-                ready(consumer as u32, in_flight.ready);
+                ready(consumer as u32, in_flight);
             }
             edge = next;
         }

@@ -142,6 +142,11 @@ pub(crate) struct Penalties {
 pub(crate) struct Port {
     pub(crate) scheduler: u8,
     pub(crate) group: u8,
+    /// Whether its scheduler gives a port to what has its operands.
+    pub(crate) binds_late: bool,
+    /// The ports of its scheduler, if micro-ops collide there, and how many must wait for that.
+    pub(crate) colliding: PortSet,
+    pub(crate) collisions_from: u32,
 }
 
 impl Parameters {
@@ -155,7 +160,16 @@ impl Parameters {
                 groups.push(one.group.clone());
                 groups.len() - 1
             });
-            ports.extend(one.ports.iter().map(|_| Port { scheduler, group: group as u8 }));
+            let first = ports.len();
+            let of_scheduler = (first..first + one.ports.len()).fold(0, |all, bit| all | 1 << bit);
+            let port = Port {
+                scheduler,
+                group: group as u8,
+                binds_late: one.binds_late,
+                colliding: if one.collisions_from.is_some() { of_scheduler } else { 0 },
+                collisions_from: one.collisions_from.unwrap_or(u32::MAX),
+            };
+            ports.extend(one.ports.iter().map(|_| port));
         }
         // Units beyond the ports: micro-ops wait in front of them without an entry anywhere.
         let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));
@@ -181,7 +195,8 @@ impl Parameters {
             let are_own = own_ports.count_ones() as usize == ports.len();
             let units = ports.len()..ports.len() + back.units.len();
             own_ports |= units.fold(0, |all, bit| all | PortSet::from(are_own) << bit);
-            ports.extend(back.units.iter().map(|_| Port { scheduler, group }));
+            let unit = Port { scheduler, group, ..Port::default() };
+            ports.extend(back.units.iter().map(|_| unit));
             let entries = u32::MAX / 2;
             schedulers.push(Limit { own: entries, all: u32::MAX, alone: entries });
             groups.push("divider".to_owned());

@@ -42,6 +42,17 @@ impl AgeQueue {
         }
     }
 
+    /// How many there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.all.len() - self.left
+    }
+
+    /// How many are older.
+    pub(crate) fn count_older(&self, age: u64) -> usize {
+        self.all[self.left..].partition_point(|(other, _)| *other < age)
+    }
+
     /// Takes the oldest.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Handle> {
@@ -91,6 +102,7 @@ mod tests {
                 }
                 let first = expected.first_key_value().map(|(age, handle)| (*age, *handle));
                 prop_assert_eq!(queue.first(), first);
+                prop_assert_eq!(queue.count_older(age), expected.range(..age).count());
             }
             let is_late = |handle: Handle| handle >= Handle::new(0, 200);
             queue.keep(is_late);

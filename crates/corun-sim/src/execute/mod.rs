@@ -158,8 +158,27 @@ impl<F: InstructionSource> Core<F> {
                 self.finish(handle, done, Some(&mut due));
                 continue;
             }
-            let (port, age) = (usize::from(in_flight.port) % MAX_PORTS, in_flight.age);
-            ports[parameters.set_of(handle.thread(), port)].wait(port, age, handle);
+            let &InFlightUop { age, latency, port, .. } = in_flight;
+            let mut port = usize::from(port) % MAX_PORTS;
+            let ports = &mut ports[parameters.set_of(handle.thread(), port)];
+            let of_port = &parameters.port_map.of_port[port];
+            let in_flight_uops = &mut threads[handle.thread()].in_flight_uops;
+            if of_port.binds_late {
+                let soonest = ports.soonest(port, in_flight_uops.allowed(handle), self.now);
+                if soonest != port {
+                    ports.give_instead(port, soonest);
+                    port = soonest;
+                    in_flight_uops.get_mut(handle).port = port as u8;
+                }
+            }
+            ports.wait(port, age, handle);
+            // What takes longer wakes others when it has been selected.
+            if of_port.colliding != 0
+                && latency == 1
+                && ports.has_older(of_port.colliding, age, of_port.collisions_from)
+            {
+                in_flight_uops.get_mut(handle).collides = true;
+            }
         }
         due.clear();
         self.due = due;
@@ -184,7 +203,8 @@ impl<F: InstructionSource> Core<F> {
         in_flight.waited = now.saturating_sub(in_flight.ready).min(u16::MAX.into()) as u16;
         let (kind, latency) =
             (in_flight.kind, u64::from(in_flight.latency) + u64::from(in_flight.extra));
-        ports.free[port] = now + u64::from(in_flight.busy.max(1));
+        // What was selected too early may have taken its next cycles.
+        ports.free[port] = ports.free[port].max(now) + u64::from(in_flight.busy.max(1));
         ports.requester[port] = index as u8;
         ports.assigned[port] -= 1;
         ports.counts.start(now, port);
@@ -279,10 +299,21 @@ impl<F: InstructionSource> Core<F> {
     /// Wakes the micro-ops that wait for a result. What can start in this very cycle goes to
     /// `due`.
     pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
-        let (now, wheel) = (self.now, &mut self.wheel);
-        let thread = handle.thread();
-        self.threads[thread].in_flight_uops.finish(handle, done, |consumer, ready| {
+        let Self { parameters, threads, ports, wheel, now, .. } = self;
+        let (now, thread) = (*now, handle.thread());
+        let in_flight_uops = &mut threads[thread].in_flight_uops;
+        let collides = in_flight_uops.get(handle).collides;
+        in_flight_uops.finish(handle, done, |consumer, in_flight| {
             let consumer = Handle::new(thread, consumer.into());
+            let &InFlightUop { ready, port, has_port, .. } = in_flight;
+            let port = usize::from(port) % MAX_PORTS;
+            if collides
+                && has_port
+                && ready == done
+                && parameters.port_map.of_port[port].colliding != 0
+            {
+                ports[parameters.set_of(thread, port)].issue_in_vain(port, now);
+            }
             match &mut due {
                 Some(due) if ready <= now => due.push(consumer),
                 _ => wheel.call(now, ready.max(now + 1), consumer),

@@ -72,6 +72,36 @@ impl Ports {
         self.ready |= 1 << port;
     }
 
+    /// Of some ports the one that starts a micro-op soonest which has its operands now: `given`, if it can at once.
+    #[inline]
+    pub(crate) fn soonest(&self, given: usize, ports: PortSet, now: u64) -> usize {
+        let wait = |port: usize| self.free[port].saturating_sub(now) + self.waiting[port].len() as u64;
+        if wait(given) == 0 {
+            return given;
+        }
+        members(ports).min_by_key(|&port| wait(port)).unwrap_or(given)
+    }
+
+    /// Gives a micro-op another port than the one it was given.
+    #[inline]
+    pub(crate) fn give_instead(&mut self, given: usize, port: usize) {
+        self.assigned[given] -= 1;
+        self.assigned[port] += 1;
+    }
+
+    /// Whether so many older micro-ops wait for these ports, and for each of them at least one.
+    #[inline]
+    pub(crate) fn has_older(&self, ports: PortSet, age: u64, many: u32) -> bool {
+        let older = || members(ports).map(|port| self.waiting[port].count_older(age)).sum::<usize>();
+        self.ready & ports == ports && older() >= many as usize
+    }
+
+    /// A micro-op was selected for a port before its operands were there.
+    #[inline]
+    pub(crate) fn issue_in_vain(&mut self, port: usize, now: u64) {
+        self.free[port] = self.free[port].max(now) + 1;
+    }
+
     /// The oldest that waits for a port.
     #[inline]
     pub(crate) fn oldest(&self, port: usize) -> Option<Handle> {

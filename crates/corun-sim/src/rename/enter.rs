@@ -90,6 +90,9 @@ impl<F: InstructionSource> Core<F> {
         if queued.is_wrong {
             in_flight.kind = Kind::Compute;
         }
+        if parameters.port_map.of_port[port].binds_late {
+            thread.in_flight_uops.allow(sequence, uop.ports);
+        }
         thread.wait_for_sources(uop, sequence, entering);
         if uop.kind.is_access() {
             if queued.is_wrong {

@@ -19,7 +19,7 @@ use crate::uops::uop::{
     DecodedBlock, DecodedInstruction, Digest, Effect, Kind, Memory, PortSet, Results, Source,
     Sources, Uop,
 };
-use corun_model::timing::{Class, ComputeUop, Lookup, Provenance, Timing, TimingTable, form};
+use corun_model::timing::{Class, ComputeUop, LateSource, Lookup, Provenance, Timing, TimingTable, form};
 use corun_model::{CoreModel, Division, Repetition};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.
@@ -583,14 +583,18 @@ fn late(decoded: &Instruction, register: RegisterId, timing: &Timing) -> u8 {
     let latency = timing
         .late
         .iter()
-        .find(|late| match late.operand {
-            Some(operand) => {
+        .find(|late| match late.source {
+            LateSource::Operand(operand) => {
                 let at = u32::from(operand);
                 at < decoded.op_count()
                     && decoded.op_kind(at) == OpKind::Register
                     && RegisterId::of(decoded.op_register(at)) == Some(register)
             }
-            None => register.file() == File::Flags,
+            LateSource::Flags => register.file() == File::Flags,
+            LateSource::Index => {
+                RegisterId::of(decoded.memory_index()) == Some(register)
+                    && decoded.memory_base() != decoded.memory_index()
+            }
         })
         .map_or(timing.latency, |late| late.latency);
     timing.latency.saturating_sub(latency).min(u8::MAX.into()) as u8

@@ -109,9 +109,7 @@ impl Timer {
         }
         let medians = || found.iter().map(|cycles| cycles.median);
         match medians().reduce(f64::min).zip(medians().reduce(f64::max)) {
-            Some((least, most)) => {
-                Err(BlockError::Differs { least, most, processes: found.len() })
-            }
+            Some((least, most)) => Err(BlockError::Differs { least, most, processes: found.len() }),
             None => Err(BlockError::Unsteady { groups: MAX_GROUPS }),
         }
     }
@@ -392,7 +390,8 @@ mod tests {
             }
             // Whatever else the host does meanwhile.
             Err(error) => {
-                let is_noise = matches!(error, BlockError::Unsteady { .. } | BlockError::Differs { .. });
+                let is_noise =
+                    matches!(error, BlockError::Unsteady { .. } | BlockError::Differs { .. });
                 assert!(is_noise, "{error}");
             }
         }

@@ -141,11 +141,12 @@ pub struct Scheduler {
     /// Whether a micro-op is given a port when it has its operands, and not when it is renamed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binds_late: bool,
-    /// Select-free wakeup (Brown, Stark and Patt 2001, "Select-free instruction scheduling logic"): a micro-op that gets its
-    /// operands while so many older ones wait with theirs is not selected at once, what waits for it is woken as if it was, and
-    /// takes a port in vain. By default nothing is woken before its operands are sure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collisions_from: Option<u32>,
+    /// Whether what waits for a micro-op of one cycle is woken as soon as that has its operands, selected or not (select-free
+    /// wakeup: Brown, Stark and Patt 2001, "Select-free instruction scheduling logic"). If as many older ones as the scheduler
+    /// has ports come first, it is not, and what was woken takes a port in vain: it collides. Only what is so close after it
+    /// that both can be renamed in one cycle is woken so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub collisions: bool,
     /// How siblings share it.
     pub sharing: Sharing,
 }
@@ -189,6 +190,10 @@ pub struct Elimination {
     pub unmerged: Vec<String>,
     /// Whether pushes, pops, calls and returns move the stack pointer without a micro-op.
     pub stack_engine: bool,
+    /// Whether what only reads the stack pointer takes the distance into account by which these moved it, so that no micro-op
+    /// synchronises it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stack_reads: bool,
     /// Where it is from.
     pub source: String,
 }

@@ -80,9 +80,6 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
             faults.add(format!("{path}.name"), "a name for each scheduler", found);
         }
         faults.resource(&path, "entries", scheduler.entries, &scheduler.sharing);
-        if let Some(from) = scheduler.collisions_from {
-            faults.within(&format!("{path}.collisions_from"), from, 1, scheduler.entries);
-        }
         if scheduler.ports.is_empty() {
             faults.add(format!("{path}.ports"), "at least one", "none");
         }

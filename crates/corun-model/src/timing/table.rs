@@ -574,9 +574,10 @@ mod tests {
             Late { source: LateSource::Flags, latency: 1 },
         ];
         assert_eq!(timing.late, late);
-        let table = TimingTable::parse("t", &format!("{HEADER}lea r64 bid,1,2,p0:3,index=1\n"));
-        let late = &table.unwrap().row("lea r64 bid").unwrap().late;
-        assert_eq!(*late, [Late { source: LateSource::Index, latency: 1 }]);
+        let text = format!("{HEADER}lea r64 bid,1,2,p0:3,index=1\n");
+        let table = TimingTable::parse("t", &text).unwrap();
+        let late = [Late { source: LateSource::Index, latency: 1 }];
+        assert_eq!(table.row("lea r64 bid").unwrap().late, late);
     }
 
     #[test]

@@ -144,9 +144,8 @@ pub(crate) struct Port {
     pub(crate) group: u8,
     /// Whether its scheduler gives a port to what has its operands.
     pub(crate) binds_late: bool,
-    /// The ports of its scheduler, if micro-ops collide there, and how many must wait for that.
+    /// The ports of its scheduler, if micro-ops collide there.
     pub(crate) colliding: PortSet,
-    pub(crate) collisions_from: u32,
 }
 
 impl Parameters {
@@ -166,8 +165,7 @@ impl Parameters {
                 scheduler,
                 group: group as u8,
                 binds_late: one.binds_late,
-                colliding: if one.collisions_from.is_some() { of_scheduler } else { 0 },
-                collisions_from: one.collisions_from.unwrap_or(u32::MAX),
+                colliding: if one.collisions { of_scheduler } else { 0 },
             };
             ports.extend(one.ports.iter().map(|_| port));
         }

@@ -173,10 +173,7 @@ impl<F: InstructionSource> Core<F> {
             }
             ports.wait(port, age, handle);
             // What takes longer wakes others when it has been selected.
-            if of_port.colliding != 0
-                && latency == 1
-                && ports.has_older(of_port.colliding, age, of_port.collisions_from)
-            {
+            if of_port.colliding != 0 && latency == 1 && ports.are_taken(of_port.colliding, age) {
                 in_flight_uops.get_mut(handle).collides = true;
             }
         }
@@ -302,14 +299,17 @@ impl<F: InstructionSource> Core<F> {
         let Self { parameters, threads, ports, wheel, now, .. } = self;
         let (now, thread) = (*now, handle.thread());
         let in_flight_uops = &mut threads[thread].in_flight_uops;
-        let collides = in_flight_uops.get(handle).collides;
+        let &InFlightUop { collides, age: producer, .. } = in_flight_uops.get(handle);
+        // What was renamed long after it finds it still waiting, and is not woken by it.
+        let together = producer + u64::from(parameters.widths.dispatch);
         in_flight_uops.finish(handle, done, |consumer, in_flight| {
             let consumer = Handle::new(thread, consumer.into());
-            let &InFlightUop { ready, port, has_port, .. } = in_flight;
+            let &InFlightUop { ready, port, has_port, age, .. } = in_flight;
             let port = usize::from(port) % MAX_PORTS;
             if collides
                 && has_port
                 && ready == done
+                && age < together
                 && parameters.port_map.of_port[port].colliding != 0
             {
                 ports[parameters.set_of(thread, port)].issue_in_vain(port, now);

@@ -75,7 +75,8 @@ impl Ports {
     /// Of some ports the one that starts a micro-op soonest which has its operands now: `given`, if it can at once.
     #[inline]
     pub(crate) fn soonest(&self, given: usize, ports: PortSet, now: u64) -> usize {
-        let wait = |port: usize| self.free[port].saturating_sub(now) + self.waiting[port].len() as u64;
+        let wait =
+            |port: usize| self.free[port].saturating_sub(now) + self.waiting[port].len() as u64;
         if wait(given) == 0 {
             return given;
         }
@@ -89,11 +90,13 @@ impl Ports {
         self.assigned[port] += 1;
     }
 
-    /// Whether so many older micro-ops wait for these ports, and for each of them at least one.
+    /// Whether older micro-ops wait for each of these ports, or more of them for some, so that one of this age is not
+    /// selected in this cycle.
     #[inline]
-    pub(crate) fn has_older(&self, ports: PortSet, age: u64, many: u32) -> bool {
-        let older = || members(ports).map(|port| self.waiting[port].count_older(age)).sum::<usize>();
-        self.ready & ports == ports && older() >= many as usize
+    pub(crate) fn are_taken(&self, ports: PortSet, age: u64) -> bool {
+        let older =
+            || members(ports).map(|port| self.waiting[port].count_older(age)).sum::<usize>();
+        self.ready & ports == ports && older() >= ports.count_ones() as usize
     }
 
     /// A micro-op was selected for a port before its operands were there.

@@ -19,7 +19,9 @@ use crate::uops::uop::{
     DecodedBlock, DecodedInstruction, Digest, Effect, Kind, Memory, PortSet, Results, Source,
     Sources, Uop,
 };
-use corun_model::timing::{Class, ComputeUop, LateSource, Lookup, Provenance, Timing, TimingTable, form};
+use corun_model::timing::{
+    Class, ComputeUop, LateSource, Lookup, Provenance, Timing, TimingTable, form,
+};
 use corun_model::{CoreModel, Division, Repetition};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.
@@ -200,7 +202,11 @@ impl<'m> Lowering<'m> {
             lowered.moves_stack_pointer = true;
             used.forget(RegisterId::STACK_POINTER);
         } else {
-            lowered.uses_stack_pointer = used.names(RegisterId::STACK_POINTER);
+            lowered.uses_stack_pointer = if elimination.stack_reads {
+                used.results.contains(&RegisterId::STACK_POINTER)
+            } else {
+                used.names(RegisterId::STACK_POINTER)
+            };
         }
         match found {
             Some(Idiom::Nop) => {

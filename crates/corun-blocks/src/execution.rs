@@ -200,4 +200,35 @@ mod tests {
         assert_eq!(of(&additions, HELD_DENSITY), (COPIES, FrontEnd::OpCache));
         assert_eq!(of(&additions, HELD_DENSITY_INTEL), (COPIES, FrontEnd::Decoders));
     }
+
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[test]
+    fn copies_are_more_where_each_touches_the_same() {
+        let of = |code: &[u8]| crate::execute(code, 2 * COPIES).unwrap().copies(Vendor::Other).0;
+        // mov rax, [rbx]; nop of five bytes; the same with push rax for the load
+        assert_eq!(of(&[0x48, 0x8b, 0x03, 0x0f, 0x1f, 0x44, 0, 0]), 256);
+        assert_eq!(of(&[0x50, 0x0f, 0x1f, 0x44, 0, 0]), COPIES / 2);
+        // mov rbx, [rbx+8], which holds what rbx held: the first iteration is like the others.
+        assert_eq!(of(&[0x48, 0x8b, 0x5b, 0x08]), MOST_OF_STILL);
+    }
+
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[test]
+    fn each_line_is_left_to_its_last_address() {
+        // push rax: 200 of them stay in the page of the stack pointer.
+        let pushes = crate::execute(&[0x50], 2 * COPIES).unwrap();
+        let last = pushes.last_addresses(2 * COPIES);
+        for (line, address) in (0..).zip(last) {
+            assert_eq!(address, PATTERN + line * LINE, "nothing leaves the page");
+        }
+        // mov rax, [rbx+rcx-0x2324000+0x1040]; add rcx, 64: a line farther each time, in the page after.
+        let code = [0x48, 0x8b, 0x84, 0x0b, 0x40, 0xd0, 0xcd, 0xfd, 0x48, 0x83, 0xc1, 0x40];
+        let walk = crate::execute(&code, 2 * COPIES).unwrap();
+        let last = walk.last_addresses(3);
+        let expected = |line: u64| match line {
+            1..=3 => PATTERN + 0x1000 + line * LINE,
+            _ => PATTERN + line * LINE,
+        };
+        assert_eq!(last, std::array::from_fn(|line| expected(line as u64)));
+    }
 }

@@ -98,7 +98,7 @@ impl Timer {
         let mut found = Vec::with_capacity(PROCESSES);
         for _ in 0..PROCESSES {
             let mut bench = Bench::new(code, copies, self.cpu.as_ref())?;
-            bench.leave_lines(executed.last_addresses(2 * copies))?;
+            bench.leave_lines(&executed.last_addresses(2 * copies))?;
             let samples = |part, amount| bench.samples(part, amount);
             let measured = measure(&mut self.least, copies, samples)?;
             // Where its code lies in memory can make fewer copies take longer than more.
@@ -257,7 +257,7 @@ impl Bench {
     }
 
     /// Every run finds each line as a run before it would have left it, by this address.
-    fn leave_lines(&mut self, addresses: [u64; LINES]) -> Result<(), BlockError> {
+    fn leave_lines(&mut self, addresses: &[u64; LINES]) -> Result<(), BlockError> {
         let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
         self.child.write(harness::LAST_ADDRESSES, &bytes)
     }

@@ -93,7 +93,7 @@ pub enum TracePlan {
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,
-        /// What chose a place for each in an equal part of the run; 0 for the middle.
+        /// What chose a place for each in its part of the run; 0 for the middle.
         #[serde(default)]
         seed: u64,
     },

@@ -232,3 +232,15 @@ fn settings_may_use_former_names() {
     assert_eq!(replaced("least-recent"), model);
     assert_eq!(replaced("re-reference"), replaced("rrip"));
 }
+
+#[test]
+fn ports_that_renaming_counts_are_not_given_late() {
+    let path = corun_testing::repository().join("models/ivy-bridge.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let late = text.replacen("\ngroup = ", "\nbinds_late = true\ngroup = ", 1);
+    let said = CoreModel::from_toml("a.toml", &late).unwrap_err().to_string();
+    assert!(said.contains("`back.schedulers.0.binds_late`: expected false"), "{said}");
+    let fewest = late.replacen("port_assignment = \"rotation\"\n", "", 1);
+    let said = CoreModel::from_toml("a.toml", &fewest).map(drop).err().map(|it| it.to_string());
+    assert!(!said.clone().unwrap_or_default().contains("binds_late"), "{said:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::back::{BackEnd, Elimination};
+use super::super::back::{BackEnd, Elimination, PortAssignment};
 use super::front::{mnemonics, subset};
 use super::{Faults, MAX_ENTRIES};
 use crate::{MAX_IN_FLIGHT, MAX_PORTS};
@@ -82,6 +82,10 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
         faults.resource(&path, "entries", scheduler.entries, &scheduler.sharing);
         if scheduler.ports.is_empty() {
             faults.add(format!("{path}.ports"), "at least one", "none");
+        }
+        if scheduler.binds_late && back.port_assignment != PortAssignment::Fewest {
+            let expected = "false, where the renamer's own counts assign ports";
+            faults.add(format!("{path}.binds_late"), expected, "true");
         }
         for port in &scheduler.ports {
             let is_name = |it: char| it.is_ascii_alphanumeric();

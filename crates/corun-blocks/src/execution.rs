@@ -1,7 +1,10 @@
 //! What is learnt from a block by running it.
 
-use corun_trace::{Block, accesses};
+use corun_trace::Block;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use corun_trace::{Direction, accesses};
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use crate::layout::{LINE, LINES, PATTERN};
 
 /// A block that was executed so many times, one copy after the other.
@@ -57,7 +60,10 @@ impl Execution {
         let mut last = std::array::from_fn(|line| PATTERN + line as u64 * LINE);
         let executed = self.block.instructions.len() as u32;
         for values in self.iterations().take(iterations) {
-            for access in accesses(&self.block, executed, values) {
+            // What is prefetched may be no address of memory.
+            let touched = accesses(&self.block, executed, values)
+                .filter(|access| access.direction != Direction::Prefetch);
+            for access in touched {
                 let end = access.address.saturating_add(u64::from(access.size.max(1)) - 1);
                 for line in access.address / LINE..=end / LINE {
                     last[(line % LINES as u64) as usize] = line * LINE;
@@ -230,5 +236,9 @@ mod tests {
             _ => PATTERN + line * LINE,
         };
         assert_eq!(last, std::array::from_fn(|line| expected(line as u64)));
+        // lea rax, [rbx-0x2324000]; prefetcht0 [rax+0x40]: nothing can be loaded there.
+        let prefetch = [0x48, 0x8d, 0x83, 0x00, 0xc0, 0xcd, 0xfd, 0x0f, 0x18, 0x48, 0x40];
+        let last = crate::execute(&prefetch, 2 * COPIES).unwrap().last_addresses(3);
+        assert_eq!(last, std::array::from_fn(|line| PATTERN + line as u64 * LINE));
     }
 }

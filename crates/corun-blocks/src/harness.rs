@@ -152,6 +152,7 @@ const VECTOR: usize = 64;
 pub(crate) const FILTER: usize = 0x200;
 const SAMPLES_AT: usize = 0x400;
 const LINES_AT: usize = 0xc00;
+const _: () = assert!(SAMPLES_AT + 8 * MAX_SAMPLES <= LINES_AT);
 /// The stack of the harness, which grows down from here.
 pub(crate) const STACK: u64 = DATA + PAGE;
 

@@ -239,7 +239,7 @@ pub struct BranchPrediction {
     pub targets: Vec<u32>,
     /// Cycles without fetch after a taken branch that the level of the same place knows.
     pub taken: Vec<u32>,
-    /// Cycles without prediction after each round of a loop with one taken branch while siblings share the predictor: at
+    /// Cycles without prediction after each round of a loop with a single branch while siblings share the predictor: at
     /// least as many, whichever level knows the branch. None: as many as alone.
     pub round_beside: Option<u32>,
     /// Cycles without fetch after a call or a return, beside those of a taken branch.

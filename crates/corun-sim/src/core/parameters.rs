@@ -130,7 +130,7 @@ pub(crate) struct Penalties {
     pub(crate) resteer: u64,
     /// Whether wrong paths are followed.
     pub(crate) wrong_paths: bool,
-    /// After each round of a loop with one taken branch, at least, as siblings share the predictor.
+    /// After each round of a loop with a single branch, at least, as siblings share the predictor.
     pub(crate) round: u32,
     pub(crate) machine_clear: u64,
     /// For which other cores may still invalidate what is loaded.

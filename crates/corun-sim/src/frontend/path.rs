@@ -305,7 +305,8 @@ impl<F: InstructionSource> Core<F> {
             }
             Outcome::Right { bubble } if next != fall_through => {
                 let before = std::mem::replace(&mut path.taken, (fall_through, next));
-                let is_round = before == path.taken;
+                // A round of a loop without any other branch.
+                let is_round = before == path.taken && next == step.address;
                 let round = if is_round { self.parameters.penalties.round } else { 0 };
                 let bubble = bubble.max(round);
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };

@@ -136,6 +136,10 @@ pub struct OpCache {
     pub sharing: Sharing,
 }
 
+fn one() -> u32 {
+    1
+}
+
 fn is_so() -> bool {
     true
 }
@@ -275,6 +279,13 @@ pub struct Tage {
     /// Lengths of the global history, one a table, rising; none: the base predictor alone with its
     /// counters chosen by the history too (gshare).
     pub histories: Vec<u32>,
+    /// Whether the history is of taken branches of every kind, by their addresses and targets; else it is of the outcomes of
+    /// conditional branches.
+    #[serde(default)]
+    pub of_taken: bool,
+    /// Tables in which a misprediction takes an entry, at most.
+    #[serde(default = "one")]
+    pub allocations: u32,
     /// Bits of a tag.
     pub tag: u32,
 }

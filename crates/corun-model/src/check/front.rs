@@ -19,6 +19,8 @@ const LONGEST_HISTORY: u32 = 1 << 12;
 const MAX_HISTORIES: usize = 32;
 /// Bits of the longest tag.
 const LONGEST_TAG: u32 = 16;
+/// Entries that a misprediction takes.
+const MOST_ALLOCATIONS: u32 = 8;
 /// Micro-ops that one instruction can have before it is microcoded.
 const MAX_UOPS: u32 = 8;
 /// Bytes of the largest fetch, and of the window of an op cache.
@@ -70,6 +72,8 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
     faults.power_of_two("front.prediction.direction.base", tage.base, MAX_ENTRIES);
     faults.power_of_two("front.prediction.direction.table", tage.table, MAX_ENTRIES);
     faults.within("front.prediction.direction.tag", tage.tag, 1, LONGEST_TAG);
+    let allocations = "front.prediction.direction.allocations";
+    faults.within(allocations, tage.allocations, 1, MOST_ALLOCATIONS);
     let field = "front.prediction.direction.histories";
     histories(field, &tage.histories, 1..=LONGEST_HISTORY, faults);
     let (targets, taken) = (&prediction.targets, &prediction.taken);

@@ -25,6 +25,8 @@ pub(crate) struct Direction {
     places: Vec<Place>,
     /// From 0 on, what lies below a new entry is trusted more than the entry.
     alternative: i8,
+    /// Entries that a misprediction takes at most.
+    allocations: u32,
     branches: u64,
     /// A linear congruence, for what is to be decided at random.
     chance: u64,
@@ -64,14 +66,16 @@ impl Direction {
     pub(crate) fn new(model: &Tage) -> Self {
         let table_bits = model.table.max(1).ilog2();
         let tables = model.histories.len();
+        let lengths = model.histories.iter().map(|&length| Length::new(length, model.of_taken));
         Self {
             base: vec![1; 1 << model.base.max(1).ilog2()],
             entries: vec![Entry::default(); tables << table_bits],
             table_bits,
             tag: u16::MAX >> (u16::BITS - model.tag.clamp(1, u16::BITS)),
-            lengths: model.histories.iter().copied().map(Length::new).collect(),
+            lengths: lengths.collect(),
             places: vec![Place::default(); tables],
             alternative: 0,
+            allocations: model.allocations,
             branches: 0,
             chance: 1,
         }
@@ -157,17 +161,30 @@ impl Direction {
         (provider, below)
     }
 
-    /// Takes an entry in a table from `first` on, in every other case not in the first that has one
-    /// to give, so that branches which need a long history find it.
+    /// Takes entries in tables from `first` on for a branch that was mispredicted.
     fn allocate(&mut self, first: usize, is_taken: bool) {
-        let Some(longer) = self.places.get(first..) else { return };
-        let mut free = longer.iter().filter(|place| self.entries[place.index].useful == 0);
-        let Some(mut chosen) = free.next() else {
-            for place in longer {
-                self.entries[place.index].useful -= 1;
-            }
-            return;
-        };
+        let mut first = first;
+        for taken in 0..self.allocations {
+            let Some(table) = self.free_table(first) else {
+                let longer = self.places.get(first..).filter(|_| taken == 0);
+                for place in longer.unwrap_or_default() {
+                    self.entries[place.index].useful -= 1;
+                }
+                return;
+            };
+            let Place { index, tag } = self.places[table];
+            let counter = if is_taken { 0 } else { -1 };
+            self.entries[index] = Entry { tag, counter, useful: 0 };
+            first = table + 1;
+        }
+    }
+
+    /// A table from `first` on that has an entry to give, in every other case not the first of them, so that
+    /// branches which need a long history find it.
+    fn free_table(&mut self, first: usize) -> Option<usize> {
+        let gives = |table: &usize| self.entries[self.places[*table].index].useful == 0;
+        let mut free = (first..self.places.len()).filter(gives);
+        let mut chosen = free.next()?;
         for next in free {
             self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             if self.chance >> 63 == 0 {
@@ -175,8 +192,7 @@ impl Direction {
             }
             chosen = next;
         }
-        let counter = if is_taken { 0 } else { -1 };
-        self.entries[chosen.index] = Entry { tag: chosen.tag, counter, useful: 0 };
+        Some(chosen)
     }
 
     /// One branch more; now and then entries must prove their use again.

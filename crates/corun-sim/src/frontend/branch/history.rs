@@ -1,5 +1,7 @@
 //! What the branches of one thread did lately, in the forms in which the tables ask for it.
 
+use crate::frontend::branch::hash::mix;
+
 /// The longest path of branches that a table uses.
 const PATH: u32 = 16;
 /// A polynomial over two elements without its first term (CRC-32C, Castagnoli 1993).
@@ -8,10 +10,15 @@ const POLYNOMIAL: u32 = 0x1edc_6f41;
 /// Branches after which the outcomes that leave longer lengths are gathered again.
 const PERIOD: u32 = u32::BITS;
 
+/// Bits that a taken branch adds where the history is of these.
+const FOOTPRINT: u32 = 2;
+
 /// Outcomes and path of one thread.
 #[derive(Debug)]
 pub(crate) struct History {
-    /// Outcomes in a ring of bits.
+    /// Whether it is of taken branches, not of the outcomes of conditional ones.
+    of_taken: bool,
+    /// Outcomes, or bits of taken branches, in a ring of bits.
     outcomes: Vec<u64>,
     pushed: u64,
     /// Of each length the outcomes folded to 32 bits; eight at a time, as all that follows.
@@ -32,7 +39,7 @@ pub(crate) struct History {
 /// A length of history.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Length {
-    branches: u32,
+    bits: u32,
     /// What an outcome is in the folded history when it leaves.
     leaving: u32,
     /// The bits of the path that belong to it.
@@ -40,10 +47,12 @@ pub(crate) struct Length {
 }
 
 impl Length {
-    pub(crate) fn new(branches: u32) -> Self {
+    /// Of so many branches that are taken, or of so many outcomes.
+    pub(crate) fn new(branches: u32, of_taken: bool) -> Self {
+        let bits = if of_taken { branches * FOOTPRINT } else { branches };
         Self {
-            branches,
-            leaving: (0..branches).fold(1, |power, _| times_x(power)),
+            bits,
+            leaving: (0..bits).fold(1, |power, _| times_x(power)),
             path: (1 << branches.min(PATH)) - 1,
         }
     }
@@ -57,20 +66,21 @@ fn times_x(remainder: u32) -> u32 {
 
 impl History {
     /// An empty one for tables of these lengths.
-    pub(crate) fn new(lengths: &[Length]) -> Self {
-        let longest = lengths.iter().map(|length| length.branches).max().unwrap_or(0) as usize;
+    pub(crate) fn new(lengths: &[Length], of_taken: bool) -> Self {
+        let longest = lengths.iter().map(|length| length.bits).max().unwrap_or(0) as usize;
         let of_each = |figure: fn(&Length) -> u32| -> Vec<[u32; 8]> {
             let eight = |some: &[Length]| std::array::from_fn(|at| some.get(at).map_or(0, figure));
             lengths.chunks(8).map(eight).collect()
         };
         Self {
+            of_taken,
             outcomes: vec![0; (longest / 64 + 1).next_power_of_two()],
             pushed: 0,
             folded: of_each(|_| 0),
             leaving: of_each(|_| 0),
             as_leaving: of_each(|length| length.leaving),
-            entry: of_each(|length| match length.branches {
-                branches @ 1..=PERIOD => 1 << (branches - 1),
+            entry: of_each(|length| match length.bits {
+                bits @ 1..=PERIOD => 1 << (bits - 1),
                 _ => 0,
             }),
             path: 0,
@@ -79,12 +89,42 @@ impl History {
         }
     }
 
-    /// Adds an outcome.
+    /// Adds a conditional branch.
+    #[inline]
+    pub(crate) fn decide(&mut self, lengths: &[Length], at: u64, target: u64, is_taken: bool) {
+        self.recent = self.recent << 1 | u64::from(is_taken);
+        self.targets = self.targets << 1 | u64::from(is_taken);
+        if !self.of_taken {
+            self.push(lengths, is_taken);
+            self.step(at);
+        } else if is_taken {
+            self.go(lengths, at, target);
+        }
+    }
+
+    /// Adds a branch that always goes somewhere.
+    #[inline]
+    pub(crate) fn pass(&mut self, lengths: &[Length], at: u64, target: u64) {
+        match self.of_taken {
+            true => self.go(lengths, at, target),
+            false => self.step(at),
+        }
+    }
+
+    /// Adds a taken branch to a history of these.
+    #[inline]
+    fn go(&mut self, lengths: &[Length], at: u64, target: u64) {
+        let footprint = mix(at, target) >> 32;
+        (0..FOOTPRINT).for_each(|bit| self.push(lengths, footprint >> bit & 1 != 0));
+        self.step(at);
+    }
+
+    /// Adds a bit.
     ///
     /// Folding is the remainder of the outcomes as a polynomial (Rabin 1981) rather than the exclusive
     /// or of their groups, under which a long loop looks alike in every so many iterations.
     #[inline]
-    pub(crate) fn push(&mut self, lengths: &[Length], at: u64, is_taken: bool) {
+    fn push(&mut self, lengths: &[Length], is_taken: bool) {
         if self.pushed.is_multiple_of(PERIOD.into()) {
             self.gather_leaving(lengths);
         }
@@ -103,17 +143,14 @@ impl History {
         let (word, bit) = ((self.pushed / 64) as usize & mask, self.pushed % 64);
         self.outcomes[word] = self.outcomes[word] & !(1 << bit) | u64::from(is_taken) << bit;
         self.pushed = self.pushed.wrapping_add(1);
-        self.recent = self.recent << 1 | u64::from(is_taken);
-        self.targets = self.targets << 1 | u64::from(is_taken);
-        self.pass(at);
     }
 
     /// The outcomes that leave the lengths above [`PERIOD`] with that many branches.
     fn gather_leaving(&mut self, lengths: &[Length]) {
         let mask = self.outcomes.len() - 1;
         for (leaving, length) in self.leaving.as_flattened_mut().iter_mut().zip(lengths) {
-            if length.branches > PERIOD {
-                let oldest = self.pushed.wrapping_sub(length.branches.into());
+            if length.bits > PERIOD {
+                let oldest = self.pushed.wrapping_sub(length.bits.into());
                 let (word, bit) = ((oldest / 64) as usize, oldest % 64);
                 let [first, second] =
                     [word, word.wrapping_add(1)].map(|word| u128::from(self.outcomes[word & mask]));
@@ -122,9 +159,9 @@ impl History {
         }
     }
 
-    /// Adds a branch whose outcome carries no information to the path.
+    /// Adds a branch to the path.
     #[inline]
-    pub(crate) fn pass(&mut self, at: u64) {
+    fn step(&mut self, at: u64) {
         self.path = self.path << 1 | ((at ^ at >> 2 ^ at >> 5) & 1);
     }
 
@@ -166,12 +203,13 @@ mod tests {
             before in prop::collection::vec(any::<bool>(), 0..300),
             last in prop::collection::vec(any::<bool>(), 130),
         ) {
-            let lengths = [1, 5, 31, 32, 33, 64, 65, 130].map(Length::new);
-            let (mut long, mut short) = (History::new(&lengths), History::new(&lengths));
-            before.into_iter().for_each(|taken| long.push(&lengths, 0, taken));
+            let lengths = [1, 5, 31, 32, 33, 64, 65, 130].map(|length| Length::new(length, false));
+            let new = || History::new(&lengths, false);
+            let (mut long, mut short) = (new(), new());
+            before.into_iter().for_each(|taken| long.push(&lengths, taken));
             for &taken in &last {
-                long.push(&lengths, 0, taken);
-                short.push(&lengths, 0, taken);
+                long.push(&lengths, taken);
+                short.push(&lengths, taken);
             }
             let [long, short] = [&long, &short].map(|it| &it.folded.as_flattened()[..lengths.len()]);
             prop_assert_eq!(long, short);

@@ -116,11 +116,11 @@ impl Predictor {
                 tables.conditional(&mut thread.history, at, target, is_taken, taken)
             }
             BranchKind::Jump => {
-                thread.history.pass(at);
+                thread.history.pass(tables.direction.lengths(), at, target);
                 tables.direct(at, target, taken)
             }
             BranchKind::Call => {
-                thread.history.pass(at);
+                thread.history.pass(tables.direction.lengths(), at, target);
                 // A call of what follows it asks where it is, and never returns.
                 if is_taken {
                     thread.returns.push(fall_through);
@@ -133,7 +133,7 @@ impl Predictor {
                 tables.indirect(&mut thread.history, at, target, model).after(model.linking)
             }
             BranchKind::Return => {
-                thread.history.pass(at);
+                thread.history.pass(tables.direction.lengths(), at, target);
                 let predicted = thread.returns.pop();
                 tables.predicted(at, Some(predicted), target, taken).after(model.linking)
             }
@@ -165,8 +165,9 @@ impl Predictor {
             }
         }
         let lengths = self.tables[0].direction.lengths();
+        let of_taken = self.model.direction.of_taken;
         self.threads.resize_with(active, || Thread {
-            history: History::new(lengths),
+            history: History::new(lengths, of_taken),
             returns: ReturnStack::new(self.model.return_stack),
             space: 0,
         });
@@ -206,7 +207,7 @@ impl Tables {
         taken: &[u32],
     ) -> Outcome {
         let predicted = self.direction.predict(history, at, is_taken);
-        history.push(self.direction.lengths(), at, is_taken);
+        history.decide(self.direction.lengths(), at, target, is_taken);
         match (predicted, is_taken) {
             (true, true) => self.direct(at, target, taken),
             (false, false) => Outcome::Right { bubble: 0 },
@@ -236,7 +237,7 @@ impl Tables {
     ) -> Outcome {
         let last = self.targets.find(at).map(|known| known.target);
         let predicted = self.indirect.predict(history.targets(), at, last, target);
-        history.pass(at);
+        history.pass(self.direction.lengths(), at, target);
         history.turn(target);
         let is_chosen = predicted.is_some_and(|predicted| predicted.is_chosen);
         let predicted = predicted.map(|predicted| predicted.address);

@@ -14,6 +14,8 @@ fn model() -> BranchPrediction {
             table: 2048,
             histories: vec![4, 9, 18, 36, 72, 144, 288, 576],
             tag: 11,
+            of_taken: false,
+            allocations: 1,
         },
         targets: vec![1536, 7168],
         taken: vec![0, 3],
@@ -110,6 +112,54 @@ fn alternation_is_learned_with_a_history_of_one_and_by_gshare() {
         model.direction.histories = histories;
         assert_eq!(wrong(&mut Predictor::new(&model), loops(2).take(1000), 500), 0);
     }
+}
+
+/// Rounds of a coin's throw, so many branches that always go the same way, and a branch that goes as the throw did.
+fn repeated(rounds: usize, between: u64, is_taken: bool) -> impl Iterator<Item = Branch> {
+    noise(6).take(rounds).flat_map(move |word| {
+        let between = (0..between).map(move |place| conditional(0x10_0000 + place * 16, is_taken));
+        let [first, last] = [0x1000, 0x2000].map(|at| conditional(at, word & 1 == 1));
+        [first].into_iter().chain(between).chain([last])
+    })
+}
+
+#[test]
+fn a_history_of_taken_branches_reaches_as_many_of_them_and_ignores_others() {
+    let rounds = 4000;
+    // The throw is wrong every other time, and so is the last branch if it is not known.
+    let is_known = |of_taken: bool, between: u64, is_taken: bool| {
+        let mut model = model();
+        model.direction.histories = vec![2, 4, 8, 14, 25, 44];
+        model.direction.of_taken = of_taken;
+        let branches = repeated(rounds, between, is_taken);
+        let half = rounds / 2;
+        let warm = half * (between as usize + 2);
+        let wrong = wrong(&mut Predictor::new(&model), branches, warm) as f64 / half as f64;
+        assert!((0.4..=0.65).contains(&wrong) || (0.9..=1.1).contains(&wrong), "{wrong}");
+        wrong < 0.8
+    };
+    for (between, is_taken, expected) in
+        [(42, true, [true, true]), (46, true, [false, false]), (300, false, [false, true])]
+    {
+        let found = [false, true].map(|of_taken| is_known(of_taken, between, is_taken));
+        assert_eq!(found, expected, "{between} {is_taken}");
+    }
+}
+
+#[test]
+fn with_more_entries_for_a_misprediction_a_random_sequence_is_learned_sooner() {
+    let sequence: Vec<Branch> = noise(7)
+        .take(2048)
+        .zip(0..)
+        .map(|(word, at)| conditional(0x1000 + at % 32 * 16, word & 1 == 1))
+        .collect();
+    let wrong = |allocations| {
+        let mut model = model();
+        model.direction.allocations = allocations;
+        let passes = sequence.iter().copied().cycle().take(3 * sequence.len());
+        wrong(&mut Predictor::new(&model), passes, sequence.len())
+    };
+    assert!(wrong(2) * 10 < wrong(1) * 9, "{} {}", wrong(2), wrong(1));
 }
 
 #[test]
@@ -409,7 +459,7 @@ proptest! {
     ) {
         let mut model = with_policy(policy);
         let histories = histories.into_iter().collect();
-        model.direction = Tage { base: 1 << base, table: 1 << table, histories, tag };
+        model.direction = Tage { base: 1 << base, table: 1 << table, histories, tag, ..model.direction };
         model.taken = targets.iter().map(|_| 0).collect();
         model.targets = targets.into_iter().collect();
         let of_branch = Some(1 + (1 << table) / 3).filter(|_| table % 2 == 0);

@@ -135,7 +135,7 @@ fn a_history_of_taken_branches_reaches_as_many_of_them_and_ignores_others() {
         let half = rounds / 2;
         let warm = half * (between as usize + 2);
         let wrong = wrong(&mut Predictor::new(&model), branches, warm) as f64 / half as f64;
-        assert!((0.4..=0.65).contains(&wrong) || (0.9..=1.1).contains(&wrong), "{wrong}");
+        assert!((0.4..0.75).contains(&wrong) || (0.9..1.1).contains(&wrong), "{wrong}");
         wrong < 0.8
     };
     for (between, is_taken, expected) in

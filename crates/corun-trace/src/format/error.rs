@@ -45,10 +45,10 @@ pub enum FormatError {
         found: String,
     },
     /// The trace holds no such thread.
-    #[error("expected one of the trace's {threads} threads, found thread {found}")]
+    #[error("expected a thread that the trace holds ({}), found thread {found}", listed(threads))]
     NoThread {
-        /// How many it holds.
-        threads: usize,
+        /// Those that it holds.
+        threads: Vec<u32>,
         /// The number asked for.
         found: u32,
     },
@@ -90,7 +90,7 @@ impl Actionable for FormatError {
                 "Copy the file again, or record it again; `corun trace check` says how much of it \
                  is good."
             }
-            Self::NoThread { .. } => "Name a thread that `corun trace info` lists.",
+            Self::NoThread { .. } => "Name one of these; they are counted from 0 in the order in which they began.",
             Self::NoCode { .. } => {
                 "Record the program itself with `corun trace -o FILE -- COMMAND`; a trace without code can only be \
                  shown (`corun trace info`), checked, and written for ChampSim (`corun trace convert --to champsim`)."
@@ -138,5 +138,16 @@ impl fmt::Display for FoundValue {
             Self::Number(number) => write!(out, "{number}"),
             Self::Left(bytes) => write!(out, "{bytes} bytes more"),
         }
+    }
+}
+
+/// The first few of some numbers.
+fn listed(numbers: &[u32]) -> String {
+    const FEW: usize = 8;
+    let first: Vec<String> = numbers.iter().take(FEW).map(u32::to_string).collect();
+    match numbers.len() {
+        0 => "none".to_owned(),
+        ..=FEW => first.join(", "),
+        count => format!("{}, ... of {count}", first.join(", ")),
     }
 }

@@ -227,10 +227,10 @@ impl Trace {
     }
 
     fn thread(&self, thread: ThreadId) -> Result<&Thread, FormatError> {
-        self.threads
-            .iter()
-            .find(|known| known.id == thread)
-            .ok_or(FormatError::NoThread { threads: self.threads.len(), found: thread.0 })
+        self.threads.iter().find(|known| known.id == thread).ok_or_else(|| {
+            let threads = self.threads.iter().map(|known| known.id.0).collect();
+            FormatError::NoThread { threads, found: thread.0 }
+        })
     }
 }
 

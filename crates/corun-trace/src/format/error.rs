@@ -45,9 +45,12 @@ pub enum FormatError {
         found: String,
     },
     /// The trace holds no such thread.
-    #[error("expected a thread that the trace holds ({}), found thread {found}", listed(threads))]
+    #[error(
+        "expected the number of a thread that the trace holds ({}), found {found}",
+        listed(threads)
+    )]
     NoThread {
-        /// Those that it holds.
+        /// The numbers of those that it holds.
         threads: Vec<u32>,
         /// The number asked for.
         found: u32,
@@ -90,7 +93,7 @@ impl Actionable for FormatError {
                 "Copy the file again, or record it again; `corun trace check` says how much of it \
                  is good."
             }
-            Self::NoThread { .. } => "Name one of these; they are counted from 0 in the order in which they began.",
+            Self::NoThread { .. } => "Name one of these; threads are numbered from 0 in the order in which they began.",
             Self::NoCode { .. } => {
                 "Record the program itself with `corun trace -o FILE -- COMMAND`; a trace without code can only be \
                  shown (`corun trace info`), checked, and written for ChampSim (`corun trace convert --to champsim`)."
@@ -149,5 +152,19 @@ fn listed(numbers: &[u32]) -> String {
         0 => "none".to_owned(),
         ..=FEW => first.join(", "),
         count => format!("{}, ... of {count}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_threads_the_first_are_listed() {
+        assert_eq!(listed(&[]), "none");
+        assert_eq!(listed(&[1]), "1");
+        assert_eq!(listed(&[0, 2, 3, 4, 5, 6, 7, 8]), "0, 2, 3, 4, 5, 6, 7, 8");
+        let many: Vec<u32> = (0..9).collect();
+        assert_eq!(listed(&many), "0, 1, 2, 3, 4, 5, 6, 7, ... of 9");
     }
 }

@@ -459,7 +459,9 @@ proptest! {
     ) {
         let mut model = with_policy(policy);
         let histories = histories.into_iter().collect();
-        model.direction = Tage { base: 1 << base, table: 1 << table, histories, tag, ..model.direction };
+        let (of_taken, allocations) = (base % 2 == 0, tag % 3 + 1);
+        model.direction =
+            Tage { base: 1 << base, table: 1 << table, histories, tag, of_taken, allocations };
         model.taken = targets.iter().map(|_| 0).collect();
         model.targets = targets.into_iter().collect();
         let of_branch = Some(1 + (1 << table) / 3).filter(|_| table % 2 == 0);

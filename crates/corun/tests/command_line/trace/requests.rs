@@ -346,8 +346,8 @@ fn what_a_trace_does_not_have_and_what_would_lose_it_is_refused() {
     );
     insta::assert_snapshot!(outcome.reported(scratch.path()), @"
     exit 2
-    corun: trace: expected a thread that the trace holds (0), found thread 5
-      Name one of these; they are counted from 0 in the order in which they began.
+    corun: trace: expected the number of a thread that the trace holds (0), found 5
+      Name one of these; threads are numbered from 0 in the order in which they began.
     ");
     let outcome = Outcome::of(
         corun(["trace", "convert", "--to=sift", "trace", "-o", "./trace"])

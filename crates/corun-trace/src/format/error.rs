@@ -150,7 +150,7 @@ fn listed(numbers: &[u32]) -> String {
     let first: Vec<String> = numbers.iter().take(FEW).map(u32::to_string).collect();
     match numbers.len() {
         0 => "none".to_owned(),
-        ..=FEW => first.join(", "),
+        1..=FEW => first.join(", "),
         count => format!("{}, ... of {count}", first.join(", ")),
     }
 }

@@ -138,6 +138,9 @@ fn op_cache(cache: &OpCache, faults: &mut Faults) {
     }
     faults.a_cycle("front.op_cache.width", cache.width);
     faults.a_cycle("front.op_cache.lines", cache.lines);
+    if let Some(cycles) = cache.further_read {
+        faults.within("front.op_cache.further_read", cycles, 2, 16);
+    }
     faults.cycles("front.op_cache.switch", cache.switch);
 }
 

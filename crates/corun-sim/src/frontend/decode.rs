@@ -4,6 +4,7 @@ use crate::frontend::Fetcher;
 use crate::frontend::op_cache::Decoded;
 use crate::frontend::predecoder::Bytes;
 use crate::frontend::structures::{Budget, Code, Front};
+use crate::frontend::window_reads::Read;
 use crate::uops::DecodedInstruction;
 use corun_model::{Decoder, LINE};
 
@@ -40,14 +41,26 @@ impl Fetcher {
                             }
                             budget.is_first = true;
                         }
+                        let cycle = (code.now, &*budget);
+                        let read = match self.window_reads.find(address, &reading, cycle, model) {
+                            Ok(read) => read,
+                            Err(until) => {
+                                self.resume = until;
+                                return false;
+                            }
+                        };
+                        let is_further = read == Read::Further;
                         let window = address / u64::from(model.window);
                         let is_other = budget.window.is_some_and(|first| first != window);
-                        if budget.lines == 0 || model.one_window && is_other {
+                        let is_full = budget.lines == 0 && !(is_further && budget.width > 0);
+                        if is_full || model.one_window && is_other {
                             return false;
                         }
-                        budget.lines -= 1;
+                        self.window_reads.take(&reading, read);
+                        budget.lines -= u32::from(!is_further);
                         budget.window = Some(window);
                         place.reading = reading.at(reading.end ^ space);
+                        place.reading.is_further = is_further;
                     }
                     None if !self.is_decoding => {
                         self.is_decoding = true;
@@ -60,11 +73,8 @@ impl Fetcher {
                 }
             }
             if !self.is_decoding {
-                let used = budget.uops + uops;
-                if used > budget.width && (budget.uops > 0 || budget.width == 0) {
-                    return false;
-                }
-                budget.uops = used;
+                let Some(given) = budget.given_with(uops, &place.reading) else { return false };
+                budget.uops = given;
                 budget.is_first = false;
                 return true;
             }

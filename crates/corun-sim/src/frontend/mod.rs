@@ -10,6 +10,7 @@ mod path;
 pub(crate) mod predecoder;
 mod structures;
 mod warm_up;
+mod window_reads;
 pub(crate) mod wrong_path;
 
 use crate::core::in_flight::NEVER;
@@ -25,6 +26,7 @@ use path::Path;
 pub(crate) use path::Place;
 use smallvec::SmallVec;
 use structures::{Budget, Code};
+use window_reads::WindowReads;
 use wrong_path::WrongPlace;
 
 pub(crate) use structures::Front;
@@ -47,6 +49,7 @@ pub(crate) struct Fetcher {
     refilled: u64,
     /// Micro-ops on their way into the op cache.
     filling: Filling,
+    window_reads: WindowReads,
     predecoder: Option<Predecoder>,
     /// The line that was fetched last, and when it can be decoded.
     line: u64,
@@ -76,6 +79,7 @@ impl Fetcher {
             wrong: None,
             refilled: 0,
             filling: Filling::default(),
+            window_reads: WindowReads::default(),
             predecoder: model.front.predecoder.as_ref().map(|one| {
                 let fetch = &model.front.fetch;
                 Predecoder::new(one, fetch.bytes, fetch.length_changing_prefix)
@@ -175,6 +179,7 @@ impl Fetcher {
     fn jump(&mut self, requester: Requester, front: &mut Front) {
         self.fetched_to = 0;
         self.admits_nop = false;
+        self.window_reads.jump();
         if let Some(cache) = &mut front.decoded {
             cache.of(requester).jump(&mut self.filling);
         }
@@ -278,7 +283,8 @@ impl<F: InstructionSource> Core<F> {
             return self.fetch_wrong_path(index, budget, memory);
         }
         let mut is_used = false;
-        let siblings = self.all(|thread| thread.queue_used) - self.threads[index].queue_used;
+        budget.waiting = self.threads[index].queue_used;
+        let siblings = self.all(|thread| thread.queue_used) - budget.waiting;
         let request = self.request(index, 0, 0);
         let mut code = Code { memory, request, now: self.now };
         loop {
@@ -328,13 +334,12 @@ impl<F: InstructionSource> Core<F> {
             && let Some(lowered) = instructions[..last].get(place.instruction as usize)
         {
             let slots = u32::from(lowered.slots);
-            let (own, used) = (*queue_used, budget.uops + lowered.entries());
-            if !limit.has_room(own, siblings + own, slots) && own > 0
-                || used > budget.width && (budget.uops > 0 || budget.width == 0)
-            {
+            let own = *queue_used;
+            if !limit.has_room(own, siblings + own, slots) && own > 0 {
                 break;
             }
-            budget.uops = used;
+            let Some(given) = budget.given_with(lowered.entries(), &place.reading) else { break };
+            budget.uops = given;
             let shares_slot = lowered.is_nop && fetcher.admits_nop;
             fetcher.admits_nop =
                 parameters.widths.nops_share_slots && !shares_slot && lowered.slots == 1;

@@ -40,6 +40,10 @@ pub(crate) struct Filling {
 pub(crate) struct Reading {
     /// The address after the part that is read.
     pub(crate) end: u64,
+    /// Places of micro-ops that the line takes, for those or for their constants.
+    pub(crate) places: u32,
+    /// Whether a further read of its window brings it.
+    pub(crate) is_further: bool,
     /// The line, and the taken branches in it so far.
     line: u32,
     turn: u8,
@@ -102,7 +106,8 @@ impl OpCache {
         let place = self.place_of(address)?;
         let line = &mut self.lines[place];
         line.used = self.clock;
-        Some(Reading { end: line.end, line: place as u32, turn: 0 })
+        let places = line.uops.max(line.constants);
+        Some(Reading { end: line.end, places, is_further: false, line: place as u32, turn: 0 })
     }
 
     /// What follows in the same line after a branch to this address, if the line goes on there.
@@ -110,7 +115,7 @@ impl OpCache {
         let Reading { line, turn, .. } = reading;
         let turns = self.turns.get(line as usize)?;
         let &(begin, end) = turns.parts[..turns.count.into()].get(usize::from(turn))?;
-        (begin == address).then_some(Reading { end, line, turn: turn + 1 })
+        (begin == address).then_some(Reading { end, turn: turn + 1, ..reading })
     }
 
     /// Whether a line begins here.

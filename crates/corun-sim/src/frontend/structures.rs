@@ -16,6 +16,8 @@ pub(crate) struct Budget {
     pub(crate) lines: u32,
     /// The window of code of the first of them.
     pub(crate) window: Option<u64>,
+    /// Micro-ops of the thread that wait for renaming when the cycle begins.
+    pub(crate) waiting: u32,
     /// Micro-ops that the thread's loop buffer gave.
     pub(crate) looped: u32,
     /// Of the decoders: instructions that they still take, and micro-ops that they made.
@@ -26,6 +28,17 @@ pub(crate) struct Budget {
     pub(crate) each_fetch: u32,
     /// Whether nothing was taken from it yet.
     pub(crate) is_first: bool,
+}
+
+impl Budget {
+    /// What the op cache has given with so many micro-ops of the line that is read, if that fits into this cycle: a single
+    /// instruction does, and what a further read of a window brings.
+    pub(crate) fn given_with(&self, uops: u32, reading: &Reading) -> Option<u32> {
+        let counted = if reading.is_further && self.width > 0 { 0 } else { uops };
+        let given = self.uops + counted;
+        let is_too_much = given > self.width && (self.uops > 0 || self.width == 0);
+        (!is_too_much).then_some(given)
+    }
 }
 
 /// Where the front end gets a thread's code from.
@@ -108,6 +121,7 @@ impl Front {
             width: op_cache.map_or(0, |cache| part(cache.width, read)),
             lines: op_cache.map_or(0, |cache| part(cache.lines, read)),
             window: None,
+            waiting: 0,
             looped: 0,
             instructions: part(self.decoder.width, decoded),
             decoded: 0,

@@ -113,3 +113,58 @@ fn an_index_of_lea_is_needed_a_cycle_later_than_its_base() {
     assert_near(zen5(&[0x48, 0x8d, 0x84, 0x03, 0x00, 0x09, 0, 0]), 1.0);
     assert_near(zen5(&[0x48, 0x8d, 0x44, 0x18, 0x08]), 2.0);
 }
+
+/// So many NOPs that fill a window of code.
+fn window(nops: usize) -> Vec<u8> {
+    let nop: [&[u8]; 6] = [
+        &[0x90],
+        &[0x66, 0x90],
+        &[0x0f, 0x1f, 0x00],
+        &[0x0f, 0x1f, 0x40, 0],
+        &[0x0f, 0x1f, 0x44, 0, 0],
+        &[0x66, 0x0f, 0x1f, 0x44, 0, 0],
+    ];
+    (0..nops).flat_map(|at| nop[64 / nops - 1 + usize::from(at < 64 % nops)]).copied().collect()
+}
+
+#[test]
+fn a_window_of_more_than_two_lines_is_read_again() {
+    let short = |nops: usize| [0x66, 0x90].repeat(nops);
+    // cmp byte [rdi + 8], 1: two constants each, so that a line has three of them.
+    let compare = |count: usize| [0x80, 0x7f, 0x08, 0x01].repeat(count);
+    // Each loop ends with dec and jnz, which are one micro-op. Cycles of a round as timed, and without the rule.
+    let loops = [
+        (short(11), 1.5, 1.5),
+        (short(12), 3.0, 2.0),
+        (short(19), 3.0, 2.5),
+        (compare(8), 3.0, 2.0),
+        (compare(12), 5.0, 3.0),
+        ([window(12), short(11)].concat(), 3.0, 3.0),
+        ([window(13), short(5)].concat(), 4.0, 2.4),
+        ([window(14), short(14)].concat(), 4.1, 3.6),
+        ([window(18), short(14)].concat(), 6.0, 4.1),
+        ([window(16).repeat(3), short(5)].concat(), 8.0, 6.8),
+    ];
+    let mut without = model("zen5");
+    without.front.op_cache.as_mut().unwrap().further_read = None;
+    for (number, (body, timed, cycles)) in loops.into_iter().enumerate() {
+        let touches = [0x10_0008; 12];
+        let touches = if body[0] == 0x80 { &touches[..body.len() / 4] } else { &[] };
+        let found = cycles_of_a_round(&model("zen5"), &body, touches);
+        assert!((found - timed).abs() < 0.15, "{number}: {found}, timed {timed}");
+        let found = cycles_of_a_round(&without, &body, touches);
+        assert!((found - cycles).abs() < 0.15, "{number}: {found} without, expected {cycles}");
+    }
+}
+
+#[test]
+fn further_reads_cost_nothing_while_much_waits_for_renaming() {
+    // lfence lets the queue fill. Then 18 micro-ops in each window: at most six a cycle from an empty queue.
+    let body = |windows| [vec![0x0f, 0xae, 0xe8], window(18).repeat(windows)].concat();
+    let cycles = |core: &CoreModel| {
+        let [few, many] = [8, 16].map(|windows| cycles_of_a_round(core, &body(windows), &[]));
+        (many - few) / 8.0
+    };
+    let found = cycles(&model("zen5"));
+    assert!((2.2..2.4).contains(&found), "{found}");
+}

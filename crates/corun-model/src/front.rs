@@ -124,7 +124,7 @@ pub struct OpCache {
     /// Whether these lie in one window.
     #[serde(default)]
     pub one_window: bool,
-    /// Cycles of each further read of a window that has more micro-ops than so many lines; none: those of any other read.
+    /// Cycles of each further read of a window that has more lines than `lines`; none: they are read like the first ones.
     pub further_read: Option<u32>,
     /// Whether a line continues after a taken branch (a trace cache), so that `window` bounds nothing.
     #[serde(default)]

@@ -140,6 +140,10 @@ fn op_cache(cache: &OpCache, faults: &mut Faults) {
     faults.a_cycle("front.op_cache.lines", cache.lines);
     if let Some(cycles) = cache.further_read {
         faults.within("front.op_cache.further_read", cycles, 2, 16);
+        if cache.trace_cache {
+            let expected = "none in a trace cache, whose lines no window bounds";
+            faults.add("front.op_cache.further_read", expected, cycles);
+        }
     }
     faults.cycles("front.op_cache.switch", cache.switch);
 }

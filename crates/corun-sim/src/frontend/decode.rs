@@ -4,7 +4,6 @@ use crate::frontend::Fetcher;
 use crate::frontend::op_cache::Decoded;
 use crate::frontend::predecoder::Bytes;
 use crate::frontend::structures::{Budget, Code, Front};
-use crate::frontend::window_reads::Read;
 use crate::uops::DecodedInstruction;
 use corun_model::{Decoder, LINE};
 
@@ -32,7 +31,7 @@ impl Fetcher {
             if place.reading.end <= address {
                 let cache = cache.of(code.request.requester);
                 match cache.find(address ^ space) {
-                    Some(reading) => {
+                    Some(mut reading) => {
                         if self.is_decoding {
                             cache.finish(&mut self.filling);
                             self.is_decoding = false;
@@ -41,26 +40,26 @@ impl Fetcher {
                             }
                             budget.is_first = true;
                         }
-                        let cycle = (code.now, &*budget);
-                        let read = match self.window_reads.find(address, &reading, cycle, model) {
-                            Ok(read) => read,
-                            Err(until) => {
-                                self.resume = until;
-                                return false;
-                            }
-                        };
-                        let is_further = read == Read::Further;
+                        if budget.width == 0 {
+                            return false;
+                        }
                         let window = address / u64::from(model.window);
+                        let reads = &mut self.window_reads;
+                        if let Err(until) =
+                            reads.find(window, &mut reading, code.now, budget, model)
+                        {
+                            self.resume = until;
+                            return false;
+                        }
                         let is_other = budget.window.is_some_and(|first| first != window);
-                        let is_full = budget.lines == 0 && !(is_further && budget.width > 0);
+                        let is_full = budget.lines == 0 && !reading.is_further;
                         if is_full || model.one_window && is_other {
                             return false;
                         }
-                        self.window_reads.take(&reading, read);
-                        budget.lines -= u32::from(!is_further);
+                        reads.take(&reading);
+                        budget.lines -= u32::from(!reading.is_further);
                         budget.window = Some(window);
                         place.reading = reading.at(reading.end ^ space);
-                        place.reading.is_further = is_further;
                     }
                     None if !self.is_decoding => {
                         self.is_decoding = true;
@@ -118,6 +117,7 @@ impl Fetcher {
     /// Fetch goes on elsewhere.
     pub(crate) fn restart(&mut self) {
         self.fetched_to = 0;
+        self.window_reads.jump();
         if let Some(predecoder) = &mut self.predecoder {
             predecoder.restart();
         }

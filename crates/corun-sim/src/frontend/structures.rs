@@ -16,7 +16,9 @@ pub(crate) struct Budget {
     pub(crate) lines: u32,
     /// The window of code of the first of them.
     pub(crate) window: Option<u64>,
-    /// Micro-ops of the thread that wait for renaming when the cycle begins.
+    /// Whether the thread has all of what the op cache gives in a cycle.
+    pub(crate) is_whole: bool,
+    /// Slots of the thread's queue that are taken when the cycle begins.
     pub(crate) waiting: u32,
     /// Micro-ops that the thread's loop buffer gave.
     pub(crate) looped: u32,
@@ -31,10 +33,10 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// What the op cache has given with so many micro-ops of the line that is read, if that fits into this cycle: a single
-    /// instruction does, and what a further read of a window brings.
+    /// What the op cache has given with so many micro-ops of the line that is read, if that fits into this cycle. An
+    /// instruction alone always fits, and so do all micro-ops of a further read of a window.
     pub(crate) fn given_with(&self, uops: u32, reading: &Reading) -> Option<u32> {
-        let counted = if reading.is_further && self.width > 0 { 0 } else { uops };
+        let counted = if reading.is_further { 0 } else { uops };
         let given = self.uops + counted;
         let is_too_much = given > self.width && (self.uops > 0 || self.width == 0);
         (!is_too_much).then_some(given)
@@ -121,6 +123,7 @@ impl Front {
             width: op_cache.map_or(0, |cache| part(cache.width, read)),
             lines: op_cache.map_or(0, |cache| part(cache.lines, read)),
             window: None,
+            is_whole: read == 1,
             waiting: 0,
             looped: 0,
             instructions: part(self.decoder.width, decoded),

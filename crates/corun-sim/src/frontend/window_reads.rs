@@ -1,8 +1,8 @@
 //! Reads of the op cache for a window of code that has more lines than one read brings.
 //!
-//! On Zen 5 a read brings two lines of a window, and each further one takes cycles in which nothing else is read. It may have
-//! room for more lines of the windows that follow straight on. What waits for renaming hides this
-//! (docs/evidence/zen5-code.md#windows-of-more-than-two-lines).
+//! On Zen 5 a read brings two lines of a window, and each further one takes cycles in which nothing else is read. A further
+//! read may have room for lines of the windows that follow straight on. While enough micro-ops wait for renaming, all of this
+//! costs nothing (docs/evidence/zen5-code.md#windows-of-more-than-two-lines). Wrong paths are read without regard to it.
 
 use crate::frontend::op_cache::Reading;
 use crate::frontend::structures::Budget;
@@ -24,64 +24,57 @@ pub(crate) struct WindowReads {
     may_extend: bool,
 }
 
-/// How many reads must wait for renaming so that further ones cost nothing.
+/// How many times what a read brings must wait for renaming so that further reads cost nothing.
 const READS_AHEAD: u32 = 2;
 
-/// What brings a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Read {
-    /// The first read of its window, which counts against what a cycle can bring.
-    First,
-    /// A further one.
-    Further,
-}
-
 impl WindowReads {
-    /// A branch was taken, or prediction began again.
+    /// Fetch goes on elsewhere.
     pub(crate) fn jump(&mut self) {
         *self = Self::default();
     }
 
-    /// What brings the next line in cycle `now`, which can still bring so much.
+    /// Finds out whether the first read of its window brings a line, or a further one.
     ///
-    /// Errors: the cycle from which on it can be brought.
+    /// Errors: the cycle, after `now`, from which on the line can be brought.
     pub(crate) fn find(
         &mut self,
-        address: u64,
-        line: &Reading,
-        (now, budget): (u64, &Budget),
+        window: u64,
+        line: &mut Reading,
+        now: u64,
+        budget: &Budget,
         model: &OpCache,
-    ) -> Result<Read, u64> {
-        let Some(cycles) = model.further_read else { return Ok(Read::First) };
-        if budget.waiting >= READS_AHEAD * model.lines * model.line {
-            self.jump();
-            return Ok(Read::First);
-        }
-        let window = address / u64::from(model.window);
+    ) -> Result<(), u64> {
+        let Some(cycles) = model.further_read else { return Ok(()) };
         if self.window != Some(window) {
             self.follows = self.window.is_some();
             (self.window, self.lines, self.may_extend) = (Some(window), 0, false);
         }
-        if self.lines < model.lines {
-            return if self.at == Some(now) { Err(now + 1) } else { Ok(Read::First) };
+        if !budget.is_whole || budget.waiting >= READS_AHEAD * model.lines * model.line {
+            (self.at, self.room, self.may_extend) = (None, 0, false);
+            return Ok(());
         }
+        if self.lines < model.lines {
+            return if self.at == Some(now) { Err(now + 1) } else { Ok(()) };
+        }
+        let capacity = model.line.max(line.places);
         if self.room < line.places && self.may_extend {
-            (self.room, self.may_extend) = (self.room + model.line, false);
+            (self.room, self.may_extend) = (self.room + capacity, false);
         }
         if self.room < line.places {
             // The first one begins early where another window was read before.
             let is_early = self.follows && self.at.is_none();
             let later = cycles - u32::from(is_early) - u32::from(budget.is_first);
-            (self.room, self.may_extend) = (self.room + model.line.max(line.places), true);
+            (self.room, self.may_extend) = (self.room + capacity, true);
             self.at = Some(now + u64::from(later));
         }
-        self.at.filter(|at| *at > now).map_or(Ok(Read::Further), Err)
+        line.is_further = true;
+        self.at.filter(|at| *at > now).map_or(Ok(()), Err)
     }
 
-    /// The line was brought so.
-    pub(crate) fn take(&mut self, line: &Reading, read: Read) {
+    /// Counts a line that is read.
+    pub(crate) fn take(&mut self, line: &Reading) {
         self.lines += 1;
-        if read == Read::Further {
+        if line.is_further {
             self.room -= line.places;
         }
     }

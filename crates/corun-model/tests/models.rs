@@ -244,3 +244,20 @@ fn ports_that_renaming_counts_are_not_given_late() {
     let said = CoreModel::from_toml("a.toml", &fewest).map(drop).err().map(|it| it.to_string());
     assert!(!said.clone().unwrap_or_default().contains("binds_late"), "{said:?}");
 }
+
+#[test]
+fn no_window_bounds_the_lines_of_a_trace_cache() {
+    let path = corun_testing::repository().join("models/netburst-xeon-mp.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let with = |cycles| format!("trace_cache = true\nfurther_read = {cycles}");
+    let said = |text: &str| CoreModel::from_toml("a.toml", text).unwrap_err().to_string();
+    let trace = said(&text.replacen("trace_cache = true", &with(2), 1));
+    assert!(trace.contains("`front.op_cache.further_read`: expected none in a trace"), "{trace}");
+    let path = corun_testing::repository().join("models/zen5.toml");
+    let zen5 = std::fs::read_to_string(path).unwrap();
+    let short = said(&zen5.replacen("further_read = 2", "further_read = 1", 1));
+    assert!(
+        short.contains("`front.op_cache.further_read`: expected a number from 2 to 16"),
+        "{short}"
+    );
+}

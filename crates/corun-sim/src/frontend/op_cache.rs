@@ -106,7 +106,8 @@ impl OpCache {
         let place = self.place_of(address)?;
         let line = &mut self.lines[place];
         line.used = self.clock;
-        let places = line.uops.max(line.constants);
+        // What the microcode sequencer brings of an instruction has no place in a line.
+        let places = line.uops.max(line.constants).min(self.uops);
         Some(Reading { end: line.end, places, is_further: false, line: place as u32, turn: 0 })
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Budget {
     pub(crate) lines: u32,
     /// The window of code of the first of them.
     pub(crate) window: Option<u64>,
-    /// Whether the thread has all of what the op cache gives in a cycle.
+    /// Whether no other thread has a part of what the op cache gives in a cycle.
     pub(crate) is_whole: bool,
     /// Slots of the thread's queue that are taken when the cycle begins.
     pub(crate) waiting: u32,

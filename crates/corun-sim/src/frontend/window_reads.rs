@@ -56,15 +56,14 @@ impl WindowReads {
         if self.lines < model.lines {
             return if self.at == Some(now) { Err(now + 1) } else { Ok(()) };
         }
-        let capacity = model.line.max(line.places);
         if self.room < line.places && self.may_extend {
-            (self.room, self.may_extend) = (self.room + capacity, false);
+            (self.room, self.may_extend) = (self.room + model.line, false);
         }
         if self.room < line.places {
             // The first one begins early where another window was read before.
             let is_early = self.follows && self.at.is_none();
             let later = cycles - u32::from(is_early) - u32::from(budget.is_first);
-            (self.room, self.may_extend) = (self.room + capacity, true);
+            (self.room, self.may_extend) = (self.room + model.line, true);
             self.at = Some(now + u64::from(later));
         }
         line.is_further = true;

@@ -1,9 +1,10 @@
-//! How good corun's predictions of whole programs are, beside how fast they are made; makes docs/accuracy.md and
-//! docs/accuracy-zen5.md, each by the command that stands in it.
+//! How good corun's predictions are, beside how fast they are made; makes docs/accuracy.md, docs/accuracy-CORE.md and
+//! docs/accuracy-siblings.md, each by the command that stands in it.
 //!
-//! Each program is predicted on this host's core and measured here by `corun predict`; or predicted on another one, beside
-//! what was recorded there. docs/accuracy-siblings.md has published SMT yields beside simulated ones.
+//! A page of a core has programs and memory, predicted on this host's core and measured here by `corun predict`, or predicted
+//! beside what was recorded of that core; blocks of code that were measured on it; and published SMT yields.
 
+mod blocks;
 mod inputs;
 mod kernels;
 mod measured;
@@ -23,15 +24,19 @@ use corun_report::{Destination, ExportError};
 
 use crate::inputs::Inputs;
 use crate::measured::Recorded;
-use crate::page::{day, machine, page};
+use crate::page::{Page, day, machine};
 use crate::predicted::{Row, predict, predict_recorded};
-use crate::programs::{Side, programs};
+use crate::programs::{Program, Side, programs};
 
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Write the page to FILE rather than to standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Make the page of this core from all that was measured on it before: programs and memory, blocks of code, published SMT
+    /// yields
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "seconds", "record", "recorded", "windows", "siblings"])]
+    core: Option<String>,
     /// Predict only these programs (repeatable)
     #[arg(long = "program", value_name = "NAME")]
     names: Vec<String>,
@@ -89,6 +94,7 @@ impl Arguments {
     fn command(&self) -> String {
         let mut words = vec!["cargo run --release -p corun-accuracy --".to_owned()];
         words.extend(self.names.iter().map(|name| format!("--program '{name}'")));
+        words.extend(self.core.iter().map(|core| format!("--core {core}")));
         words.extend(self.model.iter().map(|model| format!("--model {model}")));
         words.extend(self.siblings.then(|| "--siblings".to_owned()));
         words.extend(self.sensitivity.then(|| "--sensitivity".to_owned()));
@@ -153,31 +159,39 @@ fn failed(error: ExportError) -> String {
     format!("{error}\n{}", error.next_step())
 }
 
-/// What is published about siblings of the core that the page is of.
-fn yields_of_core(
-    corun: &Path,
-    recorded: Option<&Recorded>,
-    rows: &[Row],
-) -> Result<String, String> {
-    let mut predicted = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
-    let model = match recorded {
-        Some(recorded) => Some(recorded.model.clone()),
-        None => predicted.next().map(|it| it.prediction.core.model.clone()),
-    };
-    let Some(model) = model else { return Ok(String::new()) };
-    let yields = siblings::predict(corun, &[model], &[], false)?;
-    Ok(siblings::section(&yields))
+/// What was recorded of the programs of the page; none if they are measured here, or were not measured on that core.
+///
+/// # Errors
+/// If the file is no such record, or nothing was measured on the core that is asked for.
+fn recorded(arguments: &Arguments) -> Result<Option<Recorded>, String> {
+    if let Some(file) = &arguments.recorded {
+        return Recorded::read(file).map(Some);
+    }
+    let Some(core) = &arguments.core else { return Ok(None) };
+    let file = Recorded::of_core(core);
+    if file.exists() {
+        return Recorded::read(&file).map(Some);
+    }
+    if blocks::are_measured(core) {
+        return Ok(None);
+    }
+    let known: Vec<&str> = blocks::models().collect();
+    Err(format!(
+        "expected a core on which something was measured ({}), found `{core}`",
+        known.join(", ")
+    ))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     if let Some(kernel) = &arguments.kernel {
         return kernels::run(kernel);
     }
-    let recorded = arguments.recorded.as_deref().map(Recorded::read).transpose()?;
+    let recorded = recorded(arguments)?;
     if let Some(folder) = &arguments.keep {
-        let settings = match &arguments.recorded {
-            Some(file) => file.display().to_string(),
-            None => format!("{:?} {}", arguments.model, arguments.seconds),
+        let settings = match (&arguments.core, &arguments.recorded) {
+            (Some(core), _) => core.clone(),
+            (None, Some(file)) => file.display().to_string(),
+            (None, None) => format!("{:?} {}", arguments.model, arguments.seconds),
         };
         keep_for(folder, &settings)?;
     }
@@ -209,32 +223,17 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         return output.write(&page).map_err(failed);
     }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
-    let all = programs(&inputs, &corun);
-    if let Some(unknown) = arguments.names.iter().find(|it| all.iter().all(|one| one.name != **it))
-    {
-        let known: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-        return Err(format!("expected a program among {}, found `{unknown}`", known.join(", ")));
-    }
-    let is_asked =
-        |name: &str| arguments.names.is_empty() || arguments.names.iter().any(|it| it == name);
-    let asked = all.into_iter().filter(|program| is_asked(&program.name));
+    let asked = asked(programs(&inputs, &corun), &arguments.names)?;
     if arguments.windows {
-        let asked: Vec<_> = asked.filter(|program| program.side != Side::Memory).collect();
+        let asked: Vec<_> =
+            asked.into_iter().filter(|program| program.side != Side::Memory).collect();
         print!("{}", windows::table(&corun, &asked, arguments.model.as_deref())?);
         return Ok(());
     }
-    let mut rows = Vec::new();
-    for program in asked {
-        eprintln!("{}", program.name);
-        let outcome = match &recorded {
-            Some(recorded) => predict_recorded(&corun, &program, arguments, recorded),
-            None => predict(&corun, &program, arguments),
-        };
-        if let Err(reason) = &outcome {
-            eprintln!("  {reason}");
-        }
-        rows.push(Row { program, outcome });
-    }
+    let rows = match (&arguments.core, &recorded) {
+        (Some(_), None) => Vec::new(),
+        _ => rows(asked, &corun, arguments, recorded.as_ref()),
+    };
     if let Some(record) = record {
         let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
         let first = first.ok_or("nothing was measured, so that nothing is recorded")?;
@@ -248,11 +247,58 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         };
         record.write(&recorded.to_toml()?).map_err(failed)?;
     }
-    let mut text = page(&rows, recorded.as_ref(), &arguments.command());
-    if arguments.names.is_empty() {
-        text += &yields_of_core(&corun, recorded.as_ref(), &rows)?;
+    let mut predicted = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
+    let own = predicted.next().map(|it| it.prediction.core.model.clone());
+    let of_record = recorded.as_ref().map(|it| it.model.clone());
+    let model = arguments.core.clone().or(of_record).or(own);
+    let (mut blocks, mut yields) = (String::new(), String::new());
+    if let Some(model) = model.as_ref().filter(|_| arguments.names.is_empty()) {
+        blocks = blocks::section(&corun, model)?;
+        yields = siblings::section(&siblings::predict(&corun, &[model.clone()], &[], false)?);
     }
-    output.write(&text).map_err(failed)
+    let page = Page {
+        command: &arguments.command(),
+        model: model.as_deref(),
+        recorded: recorded.as_ref(),
+        rows: &rows,
+        blocks: &blocks,
+        yields: &yields,
+    };
+    output.write(&page.text()).map_err(failed)
+}
+
+/// The programs of these names, or all of them.
+///
+/// # Errors
+/// If a name is no program's.
+fn asked(all: Vec<Program>, names: &[String]) -> Result<Vec<Program>, String> {
+    if let Some(unknown) = names.iter().find(|it| all.iter().all(|one| one.name != **it)) {
+        let known: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        return Err(format!("expected a program among {}, found `{unknown}`", known.join(", ")));
+    }
+    let is_asked = |program: &Program| names.is_empty() || names.contains(&program.name);
+    Ok(all.into_iter().filter(is_asked).collect())
+}
+
+/// Each program predicted, and measured here or before.
+fn rows(
+    asked: Vec<Program>,
+    corun: &Path,
+    arguments: &Arguments,
+    recorded: Option<&Recorded>,
+) -> Vec<Row> {
+    let row = |program: Program| {
+        eprintln!("{}", program.name);
+        let outcome = match recorded {
+            Some(recorded) => predict_recorded(corun, &program, arguments, recorded),
+            None => predict(corun, &program, arguments),
+        };
+        if let Err(reason) = &outcome {
+            eprintln!("  {reason}");
+        }
+        Row { program, outcome }
+    };
+    asked.into_iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -267,8 +313,24 @@ mod tests {
             command("accuracy --program xz --seconds 4 --keep folder --output page.md"),
             "cargo run --release -p corun-accuracy -- --program 'xz' --seconds 4 --output page.md"
         );
+        assert_eq!(
+            command("accuracy --core zen5 --keep folder --output page.md"),
+            "cargo run --release -p corun-accuracy -- --core zen5 --output page.md"
+        );
         assert!(
             Arguments::try_parse_from(["accuracy", "--recorded", "a", "--record", "b"]).is_err()
+        );
+    }
+
+    #[test]
+    fn a_core_has_what_was_recorded_of_it() {
+        let of = |core: &str| recorded(&Arguments::parse_from(["accuracy", "--core", core]));
+        assert_eq!(of("zen5").unwrap().unwrap().model, "zen5");
+        assert_eq!(of("ivy-bridge"), Ok(None));
+        let reason = of("zen9").unwrap_err();
+        assert!(
+            reason.ends_with("(ivy-bridge, coffee-lake, zen4, zen5), found `zen9`"),
+            "{reason}"
         );
     }
 }

@@ -3,7 +3,7 @@
 //! It can be recorded: then code that comes later is put beside it where that machine is not available any more.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use corun_record::{MeasuredRun, MeasuredRuns, Metric, Prediction, Source};
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,12 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
+    /// The file that has what was recorded of the core of this model, if anything was.
+    pub(crate) fn of_core(model: &str) -> PathBuf {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded");
+        folder.join(format!("{model}.toml"))
+    }
+
     /// As recorded in a file.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The page: every program predicted beside measured, tuned and held out apart.
+//! The page: programs, memory, blocks of code and siblings predicted beside measured, tuned and held out apart.
 
 use std::fmt::Write;
 
@@ -14,32 +14,64 @@ const HELD_OUT: (f64, f64) = (0.12, 0.30);
 /// Of each point of a curve that is no step between two levels.
 const POINT: f64 = 0.10;
 
-/// The page in Markdown, of what was measured here or recorded before, and of the command that makes it.
-pub(crate) fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String {
-    let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
-    let of = first.map_or(String::new(), |it| format!(" of `{}`", it.core.model));
-    let mut text = format!("# How good predictions{of} are\n\n    {command}\n\n{HOW}\n");
-    if let Some(first) = first {
-        text += &match recorded {
-            Some(recorded) => before(recorded, first),
-            None => here(first),
+/// What a page shows.
+#[derive(Default)]
+pub(crate) struct Page<'p> {
+    /// The command that makes it.
+    pub command: &'p str,
+    /// The core; none where nothing could be predicted.
+    pub model: Option<&'p str>,
+    /// Where programs were measured before.
+    pub recorded: Option<&'p Recorded>,
+    /// Programs and loops through memory.
+    pub rows: &'p [Row],
+    /// Sections on blocks of code and on siblings; empty where nothing was measured or published.
+    pub blocks: &'p str,
+    pub yields: &'p str,
+}
+
+impl Page<'_> {
+    /// In Markdown.
+    pub(crate) fn text(&self) -> String {
+        let of = self.model.map_or(String::new(), |model| format!(" of `{model}`"));
+        let mut text = format!("# How good predictions{of} are\n\n    {}\n\n", self.command);
+        text += match self.rows {
+            [] => NO_PROGRAMS,
+            _ => HOW,
         };
+        text += &self.programs();
+        text + self.blocks + self.yields
     }
-    for (side, title, limits) in
-        [(Side::Tuned, "Used for tuning", TUNED), (Side::HeldOut, "Held out", HELD_OUT)]
-    {
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.program.side == side).collect();
-        if !rows.is_empty() {
-            write!(text, "\n## {title}\n\n{}\n{}\n", table(&rows), summary(&rows, limits))
-                .expect("a string takes everything");
+
+    /// All that is known of programs and memory.
+    fn programs(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
         }
+        let mut text = String::from("\n");
+        let mut predictions = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
+        if let Some(first) = predictions.next().map(|it| &it.prediction) {
+            text += &match self.recorded {
+                Some(recorded) => before(recorded, first),
+                None => here(first),
+            };
+        }
+        for (side, title, limits) in
+            [(Side::Tuned, "Used for tuning", TUNED), (Side::HeldOut, "Held out", HELD_OUT)]
+        {
+            let rows: Vec<&Row> = self.rows.iter().filter(|row| row.program.side == side).collect();
+            if !rows.is_empty() {
+                write!(text, "\n## {title}\n\n{}\n{}\n", table(&rows), summary(&rows, limits))
+                    .expect("a string takes everything");
+            }
+        }
+        let points: Vec<&Row> =
+            self.rows.iter().filter(|row| row.program.side == Side::Memory).collect();
+        if !points.is_empty() {
+            text += &curves(&points);
+        }
+        text + LEGEND
     }
-    let points: Vec<&Row> = rows.iter().filter(|row| row.program.side == Side::Memory).collect();
-    if !points.is_empty() {
-        text += &curves(&points);
-    }
-    text += LEGEND;
-    text
 }
 
 const HOW: &str = "\
@@ -47,6 +79,11 @@ makes this page: [predictions](prediction.md) of programs on a core, beside what
 listed in `benches/accuracy/src/programs.rs`. Which of them a model may be tuned with was fixed before the first
 was measured; how much work each does was changed since, so that it neither spends its time in the kernel nor shares
 its core with other load in every run.
+";
+
+const NO_PROGRAMS: &str = "\
+makes this page: blocks of code and siblings as the [simulated core](simulation.md) predicts them, beside what was measured and
+published. No program was measured on such a core.
 ";
 
 const LEGEND: &str = "
@@ -356,7 +393,8 @@ mod tests {
     #[test]
     fn what_cannot_be_predicted_is_told_and_left_out_of_the_means() {
         let nothing = |side| row("nothing", side, Err("no such file\nhint".to_owned()));
-        let text = page(&[nothing(Side::HeldOut), nothing(Side::Memory)], None, COMMAND);
+        let rows = [nothing(Side::HeldOut), nothing(Side::Memory)];
+        let text = Page { rows: &rows, ..Page::default() }.text();
         assert!(text.contains("| `nothing` | not predicted: no such file | |"), "{text}");
         assert!(text.contains("| `nothing` | a load | not predicted: no such file | |"), "{text}");
         assert!(
@@ -382,7 +420,15 @@ mod tests {
             note: Some("Its fields were not kept.".to_owned()),
             programs: BTreeMap::new(),
         };
-        let text = page(&rows, Some(&recorded), COMMAND);
+        let page = Page {
+            command: COMMAND,
+            model: Some("zen4"),
+            recorded: Some(&recorded),
+            rows: &rows,
+            blocks: "\n## Blocks\n",
+            yields: "\n## Yields\n",
+        };
+        let text = page.text();
         for expected in [
             "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: [predictions]",
             "The machine: another processor. The model: `zen4`.",
@@ -394,8 +440,25 @@ mod tests {
             "| `chase` | a load | 45.00 | 50.00 | **0.90** (0.89 to 0.91) | 2 % | 1.5 | - |",
             "Mean error 10.0 %, largest 10.0 %, of 1 programs; the aim is 8 %. 1 of them had the core",
             "1 of 1 points are within 10 %, without the 1 that fields of the model were fitted to.",
+            "whole process had.\n\n## Blocks\n\n## Yields\n",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
+    }
+
+    #[test]
+    fn a_core_on_which_no_program_was_measured_has_a_page_without_them() {
+        let page = Page {
+            command: COMMAND,
+            model: Some("ivy-bridge"),
+            blocks: "\n## Blocks\n",
+            ..Page::default()
+        };
+        let text = page.text();
+        assert!(
+            text.starts_with("# How good predictions of `ivy-bridge` are\n\n    corun-accuracy\n")
+        );
+        assert!(text.ends_with("No program was measured on such a core.\n\n## Blocks\n"), "{text}");
+        assert!(!text.contains("Peak RSS"), "{text}");
     }
 }

@@ -212,14 +212,14 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.siblings {
         let folders = [vec![siblings::own_folder()], arguments.records.clone()].concat();
         let records = siblings::read_records(&folders)?;
-        let rows = siblings::predict(
+        let (rows, varied) = siblings::predict(
             &corun,
             &arguments.names,
             &arguments.settings,
             arguments.sensitivity,
         )?;
         let measured = siblings::predict_measured(&corun, records, &arguments.settings)?;
-        let page = siblings::page(&rows, &measured, &arguments.command());
+        let page = siblings::page(&rows, &varied, &measured, &arguments.command());
         return output.write(&page).map_err(failed);
     }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
@@ -254,7 +254,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let (mut blocks, mut yields) = (String::new(), String::new());
     if let Some(model) = model.as_ref().filter(|_| arguments.names.is_empty()) {
         blocks = blocks::section(&corun, model)?;
-        yields = siblings::section(&siblings::predict(&corun, &[model.clone()], &[], false)?);
+        let (rows, _) = siblings::predict(&corun, &[model.clone()], &[], false)?;
+        yields = siblings::section(&rows);
     }
     let page = Page {
         command: &arguments.command(),

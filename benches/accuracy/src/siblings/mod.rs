@@ -20,15 +20,13 @@ use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
 pub(crate) use page::{page, section};
 pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
-use rows::{Listed, Program, Ratio, Row, Side};
-use sensitivity::Shift;
+use rows::{Listed, Program, Ratio, Row};
+use sensitivity::{Case, Sensitivity};
 
 /// A row, and what is predicted for it or why nothing is.
 pub(crate) struct Predicted {
     pub row: Row,
     pub outcome: Result<Yield, String>,
-    /// What other values of assumed figures would change, if that was asked for.
-    pub shifts: Vec<Shift>,
 }
 
 /// A predicted yield with its range over phases.
@@ -58,8 +56,8 @@ const WHOLE: Extent = Extent { warm_up: "1M", counted: "1M", phases: "4" };
 const TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW");
 
-/// Predicts the rows whose program or model is among `names`, or all of them, on models with these fields set; of rows that
-/// models were tuned with also what other values of assumed figures would change, if `is_varied`.
+/// The rows whose program or model is among `names`, or all of them, predicted on models with these fields set; and what other
+/// values of assumed figures change, if `is_varied`.
 ///
 /// # Errors
 /// If the list cannot be read, or there is no room for traces.
@@ -68,58 +66,64 @@ pub(crate) fn predict(
     names: &[String],
     settings: &[String],
     is_varied: bool,
-) -> Result<Vec<Predicted>, String> {
+) -> Result<(Vec<Predicted>, Vec<Sensitivity>), String> {
     let listed = Listed::read()?;
     keep_addresses()?;
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let folder = tempfile::tempdir().map_err(|error| format!("a folder for traces: {error}"))?;
-    let mut traces = Traces { corun, inputs, folder, made: BTreeMap::new() };
-    let is_asked = |row: &Row| {
-        names.is_empty() || names.iter().any(|name| [&row.program, &row.model].contains(&name))
+    let mut traces = Traces { corun, listed: &listed, inputs, folder, made: BTreeMap::new() };
+    let is_asked = |program: &String, model: &String| {
+        names.is_empty() || names.iter().any(|name| [program, model].contains(&name))
     };
-    let asked: Vec<&Row> = listed.rows.iter().filter(|row| is_asked(row)).collect();
-    Ok(asked
-        .into_iter()
-        .map(|row| {
-            eprintln!("{} on {}", row.program, row.model);
-            let trace = match listed.program(row) {
-                Some(program) => traces.of(program),
-                None => Err("its program is not listed".to_owned()),
-            };
-            let outcome =
-                trace.clone().and_then(|trace| simulate(corun, row, &trace, settings, WHOLE));
-            match &outcome {
-                Ok(Yield { mean, .. }) => eprintln!("  {mean:.3}, published {}", row.published),
-                Err(reason) => eprintln!("  {reason}"),
-            }
-            let shifts = match (&trace, &outcome, row.side) {
-                (Ok(trace), Ok(_), Side::Tuned) if is_varied => {
-                    sensitivity::shifts(corun, row, trace, settings)
-                }
-                _ => Ok(Vec::new()),
-            };
-            let shifts = shifts.unwrap_or_else(|reason| {
-                eprintln!("  assumed figures are not varied: {reason}");
-                Vec::new()
-            });
-            Predicted { row: row.clone(), outcome, shifts }
-        })
-        .collect())
+    let rows = listed.rows.iter().filter(|row| is_asked(&row.program, &row.model));
+    let rows = rows.map(|row| predict_row(&mut traces, row, settings)).collect();
+    let cases = if is_varied { sensitivity::cases(&listed) } else { Vec::new() };
+    let cases = cases.into_iter().filter(|case| is_asked(&case.program, &case.model));
+    let varied = cases.filter_map(|case| vary(&mut traces, case, settings)).collect();
+    Ok((rows, varied))
+}
+
+fn predict_row(traces: &mut Traces<'_>, row: &Row, settings: &[String]) -> Predicted {
+    eprintln!("{} on {}", row.program, row.model);
+    let trace = traces.of(&row.program);
+    let outcome = trace.and_then(|trace| simulate(traces.corun, row, &trace, settings, WHOLE));
+    match &outcome {
+        Ok(Yield { mean, .. }) => eprintln!("  {mean:.3}, published {}", row.published),
+        Err(reason) => eprintln!("  {reason}"),
+    }
+    Predicted { row: row.clone(), outcome }
+}
+
+/// What other values of assumed figures change; nothing if the program cannot be simulated as the model is, which is said.
+fn vary(traces: &mut Traces<'_>, case: Case, settings: &[String]) -> Option<Sensitivity> {
+    eprintln!("what {} assumes, by {}", case.model, case.program);
+    let trace = traces.of(&case.program);
+    let shifts = trace.and_then(|it| sensitivity::shifts(traces.corun, &case, &it, settings));
+    match shifts {
+        Ok(shifts) => Some(Sensitivity { case, shifts }),
+        Err(reason) => {
+            eprintln!("  {reason}");
+            None
+        }
+    }
 }
 
 /// Traces of programs, each made when it is first asked for.
 struct Traces<'c> {
     corun: &'c Path,
+    listed: &'c Listed,
     inputs: Inputs,
     folder: TempDir,
     made: BTreeMap<String, Result<PathBuf, String>>,
 }
 
 impl Traces<'_> {
-    fn of(&mut self, program: &Program) -> Result<PathBuf, String> {
-        if let Some(made) = self.made.get(&program.name) {
+    fn of(&mut self, program: &str) -> Result<PathBuf, String> {
+        if let Some(made) = self.made.get(program) {
             return made.clone();
         }
+        let program =
+            self.listed.program(program).ok_or_else(|| "its program is not listed".to_owned())?;
         let file = self.folder.path().join(format!("{}.trace", self.made.len()));
         let made = self.record(program, &file).map(|()| file);
         self.made.insert(program.name.clone(), made.clone());

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use corun_record::{Estimate, RecordedCore, RecordedProgram, SiblingEvidence, on_one_line};
 
 use super::rows::{Likeness, Ratio, Row, Side};
-use super::sensitivity::Shift;
+use super::sensitivity::{Sensitivity, Shift};
 use super::{Measured, Predicted};
 
 /// What is asked of the mean error of a yield.
@@ -15,11 +15,16 @@ const LIMIT: f64 = 0.10;
 const HELPS: f64 = 1.05;
 
 /// The page in Markdown, and the command that makes it.
-pub(crate) fn page(rows: &[Predicted], measured: &[Measured], command: &str) -> String {
+pub(crate) fn page(
+    rows: &[Predicted],
+    varied: &[Sensitivity],
+    measured: &[Measured],
+    command: &str,
+) -> String {
     let mut text = format!("# How good predictions of SMT yields are\n\n    {command}\n\n{HOW}");
     text += &tables(rows, "##");
     text += &of_hardware(measured);
-    text += &of_assumptions(rows);
+    text += &of_assumptions(varied);
     text += "\n## Sources\n\n";
     for Predicted { row, .. } in rows {
         writeln!(text, "- {} on {}: {}.", row.workload, row.processor, row.source)
@@ -86,44 +91,40 @@ fn of_hardware(measured: &[Measured]) -> String {
     )
 }
 
-/// What changes the yields of rows that models were tuned with; nothing where no figure was varied.
-fn of_assumptions(rows: &[Predicted]) -> String {
-    if rows.iter().all(|one| one.shifts.is_empty()) {
+/// What changes yields; nothing where no figure was varied.
+fn of_assumptions(varied: &[Sensitivity]) -> String {
+    if varied.is_empty() {
         return String::new();
     }
-    let mut models: Vec<&str> = rows.iter().map(|one| one.row.model.as_str()).collect();
-    models.dedup();
-    let tables: String = models.into_iter().map(|model| assumptions_of(model, rows)).collect();
+    let models: BTreeSet<&str> = varied.iter().map(|one| one.case.model.as_str()).collect();
+    let tables: String = models.into_iter().map(|model| assumptions_of(model, varied)).collect();
     format!("\n## What assumptions decide\n\n{OF_ASSUMPTIONS}{tables}")
 }
 
 const OF_ASSUMPTIONS: &str = "\
 Each figure that a model estimates is halved and doubled, each policy that it assumes replaced by every other one, one at a
-time. The tables list the largest change of a yield among the rows that the model was tuned with, from 0.01 on, in windows of 0.1
-million instructions and one phase.
+time. The tables list the largest change of a yield, from 0.01 on, in windows of 0.1 million instructions and one phase: of rows
+above that the model was tuned with, and of programs of which no yield of that core is published.
 ";
 
 /// A change of a yield that is listed.
 const NOTICED: f64 = 0.01;
 
 /// The assumptions of a model, the one that changes most first.
-fn assumptions_of(model: &str, rows: &[Predicted]) -> String {
-    let of_model = rows.iter().filter(|one| one.row.model == model);
+fn assumptions_of(model: &str, varied: &[Sensitivity]) -> String {
     let mut all: Vec<(&Shift, &str)> = Vec::new();
-    let mut varied = BTreeSet::new();
-    for one in of_model {
-        for shift in &one.shifts {
-            varied.insert(&shift.field);
+    let (mut fields, mut programs) = (BTreeSet::new(), Vec::new());
+    for Sensitivity { case, shifts } in varied.iter().filter(|one| one.case.model == model) {
+        programs.push(case.program.as_str());
+        for shift in shifts {
+            fields.insert(&shift.field);
             let is_same = |known: &Shift| known.field == shift.field && known.other == shift.other;
             match all.iter_mut().find(|(known, _)| is_same(known)) {
                 Some(known) if known.0.change.abs() >= shift.change.abs() => {}
-                Some(known) => *known = (shift, &one.row.program),
-                None => all.push((shift, &one.row.program)),
+                Some(known) => *known = (shift, &case.program),
+                None => all.push((shift, &case.program)),
             }
         }
-    }
-    if varied.is_empty() {
-        return String::new();
     }
     all.retain(|(shift, _)| shift.change.abs() >= NOTICED);
     all.sort_by(|one, other| other.0.change.abs().total_cmp(&one.0.change.abs()));
@@ -135,10 +136,11 @@ fn assumptions_of(model: &str, rows: &[Predicted]) -> String {
         })
         .collect();
     format!(
-        "\n### `{model}`\n\n{} of {} assumed fields change a yield by {NOTICED} or more.\n\n\
+        "\n### `{model}`\n\n{} of {} assumed fields change a yield by {NOTICED} or more ({}).\n\n\
          | field | value | instead | yield | most of |\n|---|---|---|---|---|\n{lines}",
         moving.len(),
-        varied.len()
+        fields.len(),
+        programs.join(", ")
     )
 }
 
@@ -261,8 +263,8 @@ fn best_constant(pairs: &[(f64, f64)]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Yield;
     use super::super::records::tests::record;
+    use super::super::{Case, Yield};
     use super::*;
 
     fn row(side: Side, likeness: Likeness, published: f64, mean: Option<f64>) -> Predicted {
@@ -280,7 +282,7 @@ mod tests {
         };
         let found = mean.map(|mean| Yield { mean, low: mean - 0.01, high: mean + 0.01 });
         let outcome = found.ok_or_else(|| "no such program".to_owned());
-        Predicted { row, outcome, shifts: Vec::new() }
+        Predicted { row, outcome }
     }
 
     #[test]
@@ -292,7 +294,7 @@ mod tests {
             let outcome = found.ok_or_else(|| "its arguments are not known".to_owned());
             Measured { record, model: Some("zen4".to_owned()), outcome }
         });
-        let text = page(&[], &measured, "the command");
+        let text = page(&[], &[], &measured, "the command");
         for expected in [
             "\n## Measured on hardware, held out\n",
             "| gzip, full | AuthenticAMD family 25 model 97 stepping 2 | `zen4` | topology | 1.20 | 1.20 to 1.20 | **1.30** | \
@@ -314,7 +316,7 @@ mod tests {
             row(Side::HeldOut, Likeness::Proxy, 1.6, Some(1.6)),
             row(Side::HeldOut, Likeness::Proxy, 0.8, None),
         ];
-        let text = page(&rows, &[], "the command");
+        let text = page(&rows, &[], &[], "the command");
         assert!(!text.contains("on hardware"), "{text}");
         let section = section(&rows);
         assert!(
@@ -336,28 +338,35 @@ mod tests {
 
     #[test]
     fn assumptions_are_listed_by_what_they_change() {
-        let mut one = row(Side::Tuned, Likeness::Faithful, 1.2, Some(1.3));
         let shift = |field: &str, other: &str, change| Shift {
             field: field.to_owned(),
             value: "4".to_owned(),
             other: other.to_owned(),
             change,
         };
-        one.shifts = vec![
+        let of = |model: &str, program: &str, shifts| Sensitivity {
+            case: Case { model: model.to_owned(), program: program.to_owned(), others: 1.0 },
+            shifts,
+        };
+        let shifts = vec![
             shift("a.b", "8", 0.02),
             shift("a.b", "2", 0.001),
             shift("c.policy", "shared", -0.3),
             shift("d", "1", 0.0),
         ];
-        let mut other = row(Side::Tuned, Likeness::Faithful, 1.2, Some(1.3));
-        other.row.program = "walk".to_owned();
-        other.shifts = vec![shift("a.b", "8", -0.05)];
-        let text = page(&[one, other], &[], "the command");
+        let varied = [
+            of("zen4", "loop", shifts),
+            of("zen2", "loop", vec![shift("a.b", "8", 0.002)]),
+            of("zen4", "walk", vec![shift("a.b", "8", -0.05)]),
+        ];
+        let text = page(&[], &varied, &[], "the command");
         for expected in [
-            "### `zen4`\n\n2 of 3 assumed fields change a yield by 0.01 or more.",
+            "### `zen2`\n\n0 of 1 assumed fields change a yield by 0.01 or more (loop).",
+            "### `zen4`\n\n2 of 3 assumed fields change a yield by 0.01 or more (loop, walk).",
             "|---|---|---|---|---|\n| `c.policy` | 4 | shared | -0.30 | loop |\n| `a.b` | 4 | 8 | -0.05 | walk |\n",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
+        assert_eq!(text.matches("### `zen4`").count(), 1);
     }
 }

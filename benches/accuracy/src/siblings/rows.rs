@@ -10,6 +10,8 @@ pub(crate) struct Listed {
     pub rows: Vec<Row>,
     #[serde(rename = "program")]
     pub programs: Vec<Program>,
+    #[serde(rename = "varied")]
+    pub varied: Vec<Varied>,
 }
 
 /// A published yield.
@@ -32,6 +34,15 @@ pub(crate) struct Row {
     pub likeness: Likeness,
     /// Who published it, and of which runs the figure is.
     pub source: String,
+}
+
+/// Programs whose yields on a core are predicted with other values of what its model assumes; of none of them a yield is
+/// published.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Varied {
+    pub model: String,
+    pub programs: Vec<String>,
 }
 
 /// Which two placements a yield compares.
@@ -81,7 +92,7 @@ impl Listed {
     pub(crate) fn read() -> Result<Self, String> {
         let listed: Self = toml::from_str(include_str!("../../siblings.toml"))
             .map_err(|error| format!("benches/accuracy/siblings.toml: {error}"))?;
-        match listed.rows.iter().find(|row| listed.program(row).is_none()) {
+        match listed.rows.iter().find(|row| listed.program(&row.program).is_none()) {
             Some(row) => Err(format!(
                 "benches/accuracy/siblings.toml: expected a program of the list for {}, found `{}`",
                 row.workload, row.program
@@ -90,8 +101,8 @@ impl Listed {
         }
     }
 
-    pub(crate) fn program(&self, row: &Row) -> Option<&Program> {
-        self.programs.iter().find(|program| program.name == row.program)
+    pub(crate) fn program(&self, name: &str) -> Option<&Program> {
+        self.programs.iter().find(|program| program.name == name)
     }
 }
 

@@ -5,8 +5,24 @@ use std::path::Path;
 use corun_model::CoreModel;
 use corun_record::Tree;
 
-use super::rows::{Ratio, Row};
-use super::{Extent, simulate, simulated};
+use super::rows::{Listed, Ratio, Side};
+use super::{Extent, simulated, simulated_yield};
+
+/// A program on a core whose yield is predicted with other values of what the model assumes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Case {
+    pub model: String,
+    pub program: String,
+    /// How busy the other cores are.
+    pub others: f64,
+}
+
+/// What other values do to the yield of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sensitivity {
+    pub case: Case,
+    pub shifts: Vec<Shift>,
+}
 
 /// What another value of an assumed figure or policy does to a yield.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,31 +39,51 @@ pub(crate) struct Shift {
 /// Many figures are varied, so that little is simulated for each.
 const SHORT: Extent = Extent { warm_up: "100k", counted: "100k", phases: "1" };
 
-/// The shifts of a row that compares siblings with true cores; none of others.
+/// The rows of a list that models were tuned with and that compare siblings with true cores, and the programs that it names
+/// for other cores. What is held out is not among them.
+pub(super) fn cases(listed: &Listed) -> Vec<Case> {
+    let tuned = listed.rows.iter().filter(|row| row.side == Side::Tuned);
+    let rows = tuned.filter(|row| row.ratio == Ratio::FullToSpread).map(|row| Case {
+        model: row.model.clone(),
+        program: row.program.clone(),
+        others: row.others,
+    });
+    let named = listed.varied.iter().flat_map(|varied| {
+        let case = |program: &String| Case {
+            model: varied.model.clone(),
+            program: program.clone(),
+            others: 1.0,
+        };
+        varied.programs.iter().map(case)
+    });
+    rows.chain(named).collect()
+}
+
+/// The shifts of a case.
 ///
 /// # Errors
 /// If there is no such model, or the trace cannot be simulated on it as it is.
 pub(super) fn shifts(
     corun: &Path,
-    row: &Row,
+    case: &Case,
     trace: &Path,
     settings: &[String],
 ) -> Result<Vec<Shift>, String> {
-    if row.ratio != Ratio::FullToSpread {
-        return Ok(Vec::new());
-    }
-    let model = corun_model::find(&row.model).map_err(|error| error.to_string())?;
-    let base = simulate(corun, row, trace, settings, SHORT)?.mean;
+    let model = corun_model::find(&case.model).map_err(|error| error.to_string())?;
+    let others = [settings, &[format!("hierarchy.load_of_others={}", case.others)]].concat();
+    let traces = [trace.to_owned()];
+    let ratio = Ratio::FullToSpread;
+    let with = |settings: &[String]| {
+        simulated_yield(corun, &case.model, ratio, &traces, settings, SHORT).map(|it| it.mean)
+    };
+    let base = with(&others)?;
     let figures = alternatives(&model).into_iter().filter_map(|(field, value, other)| {
-        let varied = [settings, &[format!("{field}={other}")]].concat();
-        let found = simulate(corun, row, trace, &varied, SHORT).ok()?;
-        Some(Shift { field, value, other, change: found.mean - base })
+        let found = with(&[&others[..], &[format!("{field}={other}")]].concat()).ok()?;
+        Some(Shift { field, value, other, change: found - base })
     });
     let mut shifts: Vec<Shift> = figures.collect();
-    let others = [settings, &[format!("hierarchy.load_of_others={}", row.others)]].concat();
-    let traces = [trace.to_owned()];
     let placements =
-        simulated(corun, &row.model, row.ratio, &traces, &others, SHORT, &["--resources"])?;
+        simulated(corun, &case.model, ratio, &traces, &others, SHORT, &["--resources"])?;
     for resource in placements.resources.into_iter().filter(|one| one.is_assumed) {
         shifts.extend(resource.smt_yield.into_iter().map(|(other, found)| Shift {
             field: format!("{}.policy", resource.resource),
@@ -111,6 +147,21 @@ mod tests {
         assert!(has("memory.forwarding.early_issue", "false"), "{all:?}");
         for (field, value, other) in &all {
             assert_ne!(value, other, "{field}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_held_out_is_varied() {
+        let listed = Listed::read().unwrap();
+        let cases = cases(&listed);
+        for model in ["zen2", "zen3", "zen4", "zen5", "ivy-bridge", "coffee-lake"] {
+            assert!(cases.iter().any(|case| case.model == model), "{model}");
+        }
+        for Case { model, program, .. } in &cases {
+            let is_it = |row: &&super::super::Row| row.model == *model && row.program == *program;
+            let mut rows = listed.rows.iter().filter(is_it);
+            assert!(rows.all(|row| row.side == Side::Tuned), "{program} on {model}");
+            assert!(listed.programs.iter().any(|known| known.name == *program), "{program}");
         }
     }
 }

@@ -33,13 +33,18 @@ pub(crate) fn page(
     text
 }
 
-/// The part of a core's page that has its published yields; nothing where there are none.
+/// The part of a core's page that has its published yields.
 pub(crate) fn section(rows: &[Predicted]) -> String {
     match rows {
-        [] => String::new(),
+        [] => format!("\n## SMT yields\n\n{NONE}"),
         rows => format!("\n## SMT yields\n\n{OF_CORE}{}", tables(rows, "###")),
     }
 }
+
+const NONE: &str = "\
+No yield of a program that can be rebuilt is known of such a core. The [page of all models](accuracy-siblings.md) has those of
+other cores, and what the assumptions of each model decide.
+";
 
 const OF_CORE: &str = "\
 Published yields of processors that the model stands for, as on the [page of all models](accuracy-siblings.md), which has their
@@ -318,6 +323,8 @@ mod tests {
         ];
         let text = page(&rows, &[], &[], "the command");
         assert!(!text.contains("on hardware"), "{text}");
+        let unknown = section(&[]);
+        assert!(unknown.starts_with("\n## SMT yields\n\nNo yield of a program"), "{unknown}");
         let section = section(&rows);
         assert!(
             section.contains("## SMT yields\n") && section.contains("### Held out\n"),

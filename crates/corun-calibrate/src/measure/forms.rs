@@ -36,10 +36,20 @@ struct References {
     stack: f64,
     /// Cycles of an addition to one place in memory of so many bits, which takes one cycle after its load.
     updates: BTreeMap<u32, f64>,
+    /// Latency of each move that brings a number back to the bank of registers that it came from.
+    back: BTreeMap<&'static str, f64>,
 }
 
-/// Every form that the core has. `base` gives how long moves between registers of different kinds take
-/// one way: only there and back can be measured.
+/// Moves there and back of which the second keeps the base's latency, and the first has the rest of what both take.
+const THERE_AND_BACK: [(&str, &str); 4] = [
+    ("movq x r64", "movq r64 x"),
+    ("kmovq k r64", "kmovq r64 k"),
+    ("vpmovq2m k x", "vpmovm2q x k"),
+    ("movq mm r64", "movq r64 mm"),
+];
+
+/// Every form that the core has. `base` gives how long moves from vector, mask and MMX registers take one way: only there and
+/// back can be measured.
 pub(crate) fn forms(
     bench: &mut dyn RoutineTimer,
     base: &TimingTable,
@@ -48,10 +58,10 @@ pub(crate) fn forms(
     let known = all().filter(|form| bench.knows(&form.sample())).collect::<Vec<_>>();
     progress.begin(Stage::new("timing instructions", "forms", 2 * known.len() as u64));
     let mut pass = || -> Result<Vec<Option<FormFigure>>, CalibrateError> {
-        let references = References::of(bench, &known)?;
+        let references = References::of(bench, &known, base)?;
         let measured = known.iter().map(|form| {
             progress.advance(1);
-            measure(bench, form, base, &references)
+            measure(bench, form, &references)
         });
         measured.collect()
     };
@@ -79,7 +89,11 @@ fn agreed(one: &FormFigure, other: &FormFigure) -> Option<FormFigure> {
 }
 
 impl References {
-    fn of(bench: &mut dyn RoutineTimer, known: &[Form]) -> Result<Self, CalibrateError> {
+    fn of(
+        bench: &mut dyn RoutineTimer,
+        known: &[Form],
+        base: &TimingTable,
+    ) -> Result<Self, CalibrateError> {
         let nops = Routine::new("cycles nop", nop(1).repeat(NOPS), NOPS);
         let nop = bench.time(&nops)?.median;
         // fld st0, fstp st0
@@ -98,17 +112,31 @@ impl References {
                 updates.insert(width, found.median);
             }
         }
-        Ok(Self { nop, stack, updates })
+        let mut back = BTreeMap::new();
+        for (there, kept) in THERE_AND_BACK {
+            let form = known.iter().find(|form| form.name == there);
+            let both = form.and_then(Form::round_trip);
+            let (Some(form), Some((both, _)), Some(row)) = (form, both, base.row(kept)) else {
+                continue;
+            };
+            let code = encode_all(&both).repeat(LINKS);
+            let routine = routine(format!("round trip {there}"), form, code, LINKS);
+            if let Some(all) = bench.time_apart(&routine)? {
+                let kept_cycles = f64::from(row.latency);
+                back.insert(kept, kept_cycles);
+                back.insert(there, (all.median - kept_cycles).max(0.0));
+            }
+        }
+        Ok(Self { nop, stack, updates, back })
     }
 }
 
 fn measure(
     bench: &mut dyn RoutineTimer,
     form: &Form,
-    base: &TimingTable,
     references: &References,
 ) -> Result<Option<FormFigure>, CalibrateError> {
-    let latency = latency(bench, form, base, references)?;
+    let latency = latency(bench, form, references)?;
     let Some(stream) = form.stream(STREAM) else { return Ok(None) };
     let routine = routine(format!("cycles {}", form.name), form, stream.code.clone(), STREAM);
     let Some(all) = bench.time_apart(&routine)? else { return Ok(None) };
@@ -145,7 +173,6 @@ fn routine(name: String, form: &Form, body: Vec<u8>, count: usize) -> Routine {
 fn latency(
     bench: &mut dyn RoutineTimer,
     form: &Form,
-    base: &TimingTable,
     references: &References,
 ) -> Result<Option<Spread>, CalibrateError> {
     if form.is_update() {
@@ -160,8 +187,8 @@ fn latency(
     let (link, partner) = match (form.link(), form.round_trip()) {
         (Some(link), _) => (encode(&link), 0.0),
         (None, Some((both, back))) => {
-            let Some(partner) = base.row(back) else { return Ok(None) };
-            (encode_all(&both), f64::from(partner.latency))
+            let Some(&partner) = references.back.get(back) else { return Ok(None) };
+            (encode_all(&both), partner)
         }
         (None, None) => return Ok(None),
     };
@@ -202,4 +229,47 @@ fn spread_out(form: &Form, fillers: usize) -> Option<Vec<u8>> {
         code.extend(nop(1).repeat(fillers));
     }
     Some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_record::Unwatched;
+
+    use super::*;
+
+    /// A core whose moves from a vector to a general-purpose register and back take nine cycles together, `pextrq` and
+    /// back eleven, and everything else one.
+    struct Mover;
+
+    impl RoutineTimer for Mover {
+        fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
+            let is_trip = ["latency", "round trip"].iter().any(|it| routine.name.starts_with(it));
+            let cycles = match is_trip {
+                true if routine.name.ends_with("pextrq r64 x i8") => 11.0,
+                true => 9.0,
+                false => 1.0,
+            };
+            Ok(Spread::exact(cycles))
+        }
+
+        fn knows(&self, instruction: &iced_x86::Instruction) -> bool {
+            let form = corun_model::timing::form(instruction);
+            ["movq x r64", "movq r64 x", "pextrq r64 x i8"].contains(&form.as_str())
+        }
+    }
+
+    #[test]
+    fn latencies_there_and_back_add_up_to_what_both_take() {
+        let model = corun_model::find("zen4").unwrap();
+        let base = TimingTable::of(&model).unwrap();
+        let kept = f64::from(base.row("movq r64 x").unwrap().latency);
+        let found = forms(&mut Mover, &base, &Unwatched).unwrap();
+        let latency = |form: &str| {
+            let figure = found.iter().find(|figure| figure.form == form).unwrap();
+            figure.latency.unwrap().median
+        };
+        assert_eq!(latency("movq r64 x"), kept);
+        assert_eq!(latency("movq x r64"), 9.0 - kept);
+        assert_eq!(latency("pextrq r64 x i8"), kept + 2.0);
+    }
 }

@@ -100,6 +100,8 @@ pub(crate) struct LoadStore {
     pub(crate) early_issue: bool,
     /// Which loads are renamed to a store's register.
     pub(crate) renamed: Option<MemoryRenaming>,
+    /// Whether loads of a part of it are.
+    pub(crate) renamed_parts: bool,
     /// Cycles from a store's data to the load.
     pub(crate) forwarding: u32,
     pub(crate) vector_forwarding: u32,
@@ -275,6 +277,7 @@ impl Parameters {
                 vector_forwarding: memory.forwarding.vector_latency,
                 early_issue: memory.forwarding.early_issue,
                 renamed: memory.forwarding.renamed,
+                renamed_parts: memory.forwarding.renamed_parts,
                 load_latency: memory.loads.latency,
                 vector_load_latency: memory.loads.vector_latency,
                 pointer_chasing_gain: if memory.loads.pointer_chasing {

@@ -42,6 +42,9 @@ pub(crate) struct Store {
     pub(crate) versions: [u64; 2],
     /// Whether its address was the stack pointer and a displacement.
     pub(crate) is_on_stack: bool,
+    /// Whether its data is in no vector or mask register, and how many cycles later a load that is renamed to it has it.
+    pub(crate) is_general: bool,
+    pub(crate) renamed_later: u8,
     /// The micro-op that hands its data over.
     pub(crate) data: u64,
     /// From when on its line can be written, once it was asked for.

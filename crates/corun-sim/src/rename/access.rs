@@ -8,12 +8,13 @@ use crate::core::parameters::Parameters;
 use crate::core::thread::{Queued, Thread};
 use crate::lsq::predictive_forwarding::Before;
 use crate::lsq::store_queue::{Overlap, Store};
+use crate::rename::enter::RenamedTo;
 use crate::uops::{DecodedInstruction, Kind, Memory as Place, RegisterId, Uop};
 use corun_model::MemoryRenaming;
 
 impl<F: InstructionSource> Thread<F> {
-    /// Records in the load and store queues which bytes a micro-op touches. Returns the micro-op that gives a
-    /// load's result in its place, if it is renamed to a store's data.
+    /// Records in the load and store queues which bytes a micro-op touches. Returns what gives a load's result in its place,
+    /// if it is renamed to a store's data.
     pub(super) fn access(
         &mut self,
         parameters: &Parameters,
@@ -21,7 +22,7 @@ impl<F: InstructionSource> Thread<F> {
         uop: &Uop,
         values: u32,
         sequence: u64,
-    ) -> Option<u64> {
+    ) -> Option<RenamedTo> {
         match uop.kind {
             Kind::Compute | Kind::StoreData(_) => None,
             Kind::Load(memory) => {
@@ -54,8 +55,8 @@ impl<F: InstructionSource> Thread<F> {
         }
     }
 
-    /// What a load waits for in the store queue. Returns the micro-op that gives its result in its
-    /// place, if the load is renamed to a store's data.
+    /// What a load waits for in the store queue. Returns what gives its result in its place, if the load is renamed to a
+    /// store's data.
     fn load(
         &mut self,
         parameters: &Parameters,
@@ -63,7 +64,7 @@ impl<F: InstructionSource> Thread<F> {
         place: &Place,
         at: u32,
         sequence: u64,
-    ) -> Option<u64> {
+    ) -> Option<RenamedTo> {
         let bytes = u64::from(place.size);
         let (linear, span) = self.touched(place, at);
         let count = self.value(at);
@@ -133,12 +134,15 @@ impl<F: InstructionSource> Thread<F> {
                     Some(MemoryRenaming::Stack) => is_same_on_stack,
                 };
                 let data = store.data;
-                if place.may_be_renamed {
-                    let is_foreseen =
-                        !in_flight.is_vector && self.pairs.meet(in_flight.instruction, before);
-                    if is_foreseen || is_renamed && store.size == place.size {
+                let is_of_size = match parameters.load_store.renamed_parts {
+                    true => store.size >= place.size,
+                    false => store.size == place.size,
+                };
+                if place.may_be_renamed && store.is_general {
+                    let is_foreseen = self.pairs.meet(in_flight.instruction, before);
+                    if is_foreseen || is_renamed && is_of_size {
                         in_flight.is_forwarded = true;
-                        return Some(data);
+                        return Some(RenamedTo { data, later: store.renamed_later });
                     }
                 }
                 let (forwarding, plain) = if in_flight.is_vector {
@@ -225,6 +229,8 @@ impl<F: InstructionSource> Thread<F> {
             instruction,
             name: place.name,
             is_on_stack: place.is_on_stack,
+            is_general: place.is_general,
+            renamed_later: place.renamed_later,
             versions,
             // The micro-op after that of the address hands it over.
             data: sequence + 1,

@@ -15,8 +15,16 @@ use crate::uops::{DecodedInstruction, Effect, Kind, Source, Uop};
 struct RenamedLoad {
     /// Its number among the micro-ops of its instruction.
     own: u8,
-    /// The micro-op that gives the data.
-    data: u64,
+    to: RenamedTo,
+}
+
+/// What gives the result of a renamed load.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RenamedTo {
+    /// The micro-op that gives the store's data.
+    pub(super) data: u64,
+    /// Cycles after that.
+    pub(super) later: u8,
 }
 
 /// An instruction that enters the back end.
@@ -29,12 +37,12 @@ struct Entering<'a> {
 }
 
 impl Entering<'_> {
-    /// The producer of the result of its micro-op with this number.
+    /// The producer of the result of its micro-op with this number, and how many cycles after that it can be used.
     #[inline]
-    fn producer(&self, own: u8) -> u64 {
+    fn producer(&self, own: u8) -> (u64, i16) {
         match self.renamed_load {
-            Some(load) if load.own == own => load.data,
-            _ => self.first + u64::from(own),
+            Some(load) if load.own == own => (load.to.data, load.to.later.into()),
+            _ => (self.first + u64::from(own), 0),
         }
     }
 }
@@ -97,10 +105,10 @@ impl<F: InstructionSource> Core<F> {
         if uop.kind.is_access() {
             if queued.is_wrong {
                 thread.load_wrongly(lowered, uop, queued, sequence);
-            } else if let Some(data) =
+            } else if let Some(to) =
                 thread.access(parameters, lowered, uop, queued.values, sequence)
             {
-                entering.renamed_load = Some(RenamedLoad { own, data });
+                entering.renamed_load = Some(RenamedLoad { own, to });
             }
         }
         let in_flight = thread.in_flight_uops.at(sequence);
@@ -125,7 +133,7 @@ impl<F: InstructionSource> Thread<F> {
         let Self { registers, head, in_flight_uops, .. } = self;
         let producers = uop.sources.iter().map(|source| match *source {
             Source::Register(register, late) => (registers[register.index()], -i16::from(late)),
-            Source::Own(own) => (entering.producer(own), 0),
+            Source::Own(own) => entering.producer(own),
         });
         in_flight_uops.wait_for_all(sequence, producers.filter(|(producer, _)| producer >= head));
     }
@@ -147,7 +155,7 @@ impl<F: InstructionSource> Thread<F> {
             }
             Effect::Uops => {
                 for (own, uop) in (0..).zip(&entering.lowered.uops) {
-                    let producer = entering.producer(own);
+                    let (producer, _) = entering.producer(own);
                     for register in &uop.results {
                         self.registers[register.index()] = producer;
                     }

@@ -317,14 +317,12 @@ impl<'m> Lowering<'m> {
         used: &Used,
         timing: &Timing,
     ) {
-        let is_vector = used
-            .results
-            .iter()
-            .chain(&used.sources)
-            .any(|register| register.file() == File::Vector);
+        let has = |file| used.results.iter().chain(&used.sources).any(|one| one.file() == file);
+        let is_vector = has(File::Vector);
+        let is_general = !is_vector && !has(File::Mask);
         let mut loaded = Vec::new();
         for (index, &operand) in (0..).zip(own) {
-            let memory = self.memory(decoded, operand, timing);
+            let memory = self.memory(decoded, operand, timing, is_general);
             if operand.direction != Direction::Write {
                 loaded.push(lowered.uops.len() as u8);
                 lowered.uops.push(self.load(index, &memory, is_vector));
@@ -358,7 +356,13 @@ impl<'m> Lowering<'m> {
         lowered.uops[usize::from(producer)].results = Results::from_slice(&used.results);
     }
 
-    fn memory(&mut self, decoded: &Instruction, operand: MemoryOperand, timing: &Timing) -> Memory {
+    fn memory(
+        &mut self,
+        decoded: &Instruction,
+        operand: MemoryOperand,
+        timing: &Timing,
+        is_general: bool,
+    ) -> Memory {
         let accesses = self.factory.info(decoded).used_memory();
         let wanted = |memory: &&UsedMemory| {
             let access = memory.access();
@@ -384,8 +388,15 @@ impl<'m> Lowering<'m> {
                 (place.segment(), place.base(), place.index(), place.scale(), place.displacement());
             *self.names.entry(address).or_insert(next)
         });
-        let is_whole = operand.size >= 4 && operand.size <= 8;
-        let is_plain_load = timing.uops.is_empty() || self.model.memory.forwarding.renamed_operands;
+        let forwarding = &self.model.memory.forwarding;
+        let is_update = operand.direction == Direction::ReadWrite;
+        let may_be_renamed = match operand.size {
+            _ if !is_general => false,
+            4..=8 => is_update || timing.uops.is_empty() || forwarding.renamed_operands,
+            // Without a micro-op that merges them they are extended (`movzx`).
+            1..=2 => forwarding.renamed_parts && !timing.uops.is_empty(),
+            _ => false,
+        };
         let is_near = place
             .is_some_and(|place| place.index() == Register::None && place.displacement() < NEAR);
         Memory {
@@ -398,8 +409,9 @@ impl<'m> Lowering<'m> {
             is_on_stack: place.is_some_and(|place| {
                 place.index() == Register::None && place.base() == Register::RSP
             }),
-            may_be_renamed: is_whole
-                && (is_plain_load || operand.direction == Direction::ReadWrite),
+            is_general,
+            may_be_renamed,
+            renamed_later: u8::from(operand.size < 4 && operand.direction == Direction::Write),
         }
     }
 
@@ -651,7 +663,9 @@ fn unused(operand: MemoryOperand) -> Memory {
         registers: [None; 2],
         is_near: false,
         is_on_stack: false,
+        is_general: false,
         may_be_renamed: false,
+        renamed_later: 0,
     }
 }
 

@@ -33,6 +33,10 @@ impl Used {
                 add(&mut used.results, register);
             }
         }
+        // What pushes on the x87 stack is listed without its result where that comes from memory or from nowhere.
+        if decoded.fpu_stack_increment_info().increment() < 0 {
+            add(&mut used.results, RegisterId::X87_TOP);
+        }
         for group in RegisterId::of_flags(decoded.rflags_read()) {
             add(&mut used.sources, group);
         }

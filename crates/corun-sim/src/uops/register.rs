@@ -30,6 +30,9 @@ impl RegisterId {
     /// The stack pointer.
     pub(crate) const STACK_POINTER: Self = Self(4);
 
+    /// The top of the x87 stack, as instructions name it.
+    pub(crate) const X87_TOP: Self = Self(STACK);
+
     /// The number of a register; none for those that nothing waits for (segments, the instruction
     /// pointer).
     pub(crate) fn of(register: Register) -> Option<Self> {

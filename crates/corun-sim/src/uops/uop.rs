@@ -225,8 +225,12 @@ pub(crate) struct Memory {
     pub(crate) is_near: bool,
     /// Whether its address is the stack pointer and a displacement.
     pub(crate) is_on_stack: bool,
+    /// Whether what is loaded or stored is in no vector or mask register: loads are renamed to general-purpose ones alone.
+    pub(crate) is_general: bool,
     /// Whether a load of it may be renamed to the register of the store before.
     pub(crate) may_be_renamed: bool,
+    /// How many cycles later a load has what is stored there, if it is renamed.
+    pub(crate) renamed_later: u8,
 }
 
 /// What micro-ops wait for and give lies in them, so that it is there when they are: as much as takes no

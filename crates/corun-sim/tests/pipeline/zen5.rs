@@ -48,6 +48,78 @@ fn an_operand_in_memory_is_renamed_too() {
 }
 
 #[test]
+fn parts_of_a_register_are_renamed_too() {
+    let with_parts_only = |code: &[u8]| {
+        let without = without(code, |core| core.memory.forwarding.renamed_parts = false);
+        assert!(without > 6.9, "{without}");
+        zen5(code)
+    };
+    // or byte ptr [rdi], 4
+    assert_near(with_parts_only(&[0x80, 0x0f, 0x04]), 1.0);
+    // mov al, [rdi]; mov [rdi], al
+    assert_near(with_parts_only(&[0x8a, 0x07, 0x88, 0x07]), 2.0);
+    // mov [rdi], rax; mov ecx, [rdi]; mov rax, rcx
+    assert_near(with_parts_only(&[0x48, 0x89, 0x07, 0x8b, 0x0f, 0x48, 0x89, 0xc8]), 0.5);
+    // movzx eax, byte ptr [rdi]; mov [rdi], al
+    assert_near(zen5(&[0x0f, 0xb6, 0x07, 0x88, 0x07]), 7.0);
+}
+
+#[test]
+fn no_load_is_renamed_to_or_from_a_vector_or_a_mask() {
+    let cases: [(&[u8], f64); 5] = [
+        // movsd [rdi], xmm0; movsd xmm0, [rdi]
+        (&[0xf2, 0x0f, 0x11, 0x07, 0xf2, 0x0f, 0x10, 0x07], 9.0),
+        // movq [rdi], xmm0; mov rax, [rdi]; vmovq xmm0, rax
+        (&[0x66, 0x0f, 0xd6, 0x07, 0x48, 0x8b, 0x07, 0xc4, 0xe1, 0xf9, 0x6e, 0xc0], 11.0),
+        // mov [rdi], rax; movq xmm0, [rdi]; vmovq rax, xmm0
+        (&[0x48, 0x89, 0x07, 0xf3, 0x0f, 0x7e, 0x07, 0xc4, 0xe1, 0xf9, 0x7e, 0xc0], 12.0),
+        // kmovq [rdi], k1; kmovq k1, [rdi]
+        (&[0xc4, 0xe1, 0xf8, 0x91, 0x0f, 0xc4, 0xe1, 0xf8, 0x90, 0x0f], 9.0),
+        // fstp qword ptr [rdi]; fld qword ptr [rdi]: 14 on the core, since they convert
+        (&[0xdd, 0x1f, 0xdd, 0x07], 10.0),
+    ];
+    for (code, cycles) in cases {
+        assert_near(zen5(code), cycles);
+    }
+    for core in ["zen2", "zen3", "zen4"] {
+        let (vectors, _) = cases[0];
+        assert!(cycles_on(&model(core), vectors) > 5.0, "{core}");
+    }
+}
+
+#[test]
+fn round_trips_between_register_files_take_what_was_timed() {
+    const TO_VECTOR: [u8; 5] = [0xc4, 0xe1, 0xf9, 0x6e, 0xc0]; // vmovq xmm0, rax
+    const FROM_VECTOR: [u8; 5] = [0xc4, 0xe1, 0xf9, 0x7e, 0xc0]; // vmovq rax, xmm0
+    const CARRY: [u8; 4] = [0x48, 0x83, 0xd0, 0x00]; // adc rax, 0
+    let cases: [(&[&[u8]], f64); 9] = [
+        (&[&TO_VECTOR, &FROM_VECTOR], 7.0),
+        // movq xmm0, rax
+        (&[&[0x66, 0x48, 0x0f, 0x6e, 0xc0], &FROM_VECTOR], 9.0),
+        // pinsrq xmm0, rax, 0
+        (&[&[0x66, 0x48, 0x0f, 0x3a, 0x22, 0xc0, 0x00], &FROM_VECTOR], 9.0),
+        // cvtsi2sd xmm0, rax
+        (&[&[0xf2, 0x48, 0x0f, 0x2a, 0xc0], &FROM_VECTOR], 10.0),
+        // pextrq rax, xmm0, 0
+        (&[&TO_VECTOR, &[0x66, 0x48, 0x0f, 0x3a, 0x16, 0xc0, 0x00]], 9.0),
+        // comisd xmm0, xmm1
+        (&[&TO_VECTOR, &[0x66, 0x0f, 0x2f, 0xc1], &CARRY], 10.0),
+        // vptest ymm0, ymm0
+        (&[&TO_VECTOR, &[0xc4, 0xe2, 0x7d, 0x17, 0xc0], &CARRY], 12.0),
+        // kmovq k1, rax; kmovq rax, k1
+        (&[&[0xc4, 0xe1, 0xfb, 0x92, 0xc8], &[0xc4, 0xe1, 0xfb, 0x93, 0xc1]], 9.0),
+        // vpcmpeqb k1, zmm0, zmm1; kmovq rax, k1
+        (
+            &[&[0x62, 0xf1, 0x7d, 0x48, 0x74, 0xc9], &[0xc4, 0xe1, 0xfb, 0x93, 0xc1], &TO_VECTOR],
+            13.0,
+        ),
+    ];
+    for (code, cycles) in cases {
+        assert_near(zen5(&code.concat()), cycles);
+    }
+}
+
+#[test]
 fn two_stores_a_cycle_reach_the_lines_that_were_stored_to_last() {
     let cycles = |core: &CoreModel, lines: u64| {
         let places: Vec<u64> = (0..lines).map(|line| 0x10_0000 + 64 * line).collect();

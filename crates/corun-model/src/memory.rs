@@ -50,6 +50,9 @@ pub struct Loads {
     /// More cycles if the address has an index (or, for Intel, is not base + less than 2048).
     #[serde(default)]
     pub complex_address: u32,
+    /// Whether an index that is not scaled costs nothing more in an address without displacement.
+    #[serde(default)]
+    pub simple_index: bool,
     /// Whether `latency` holds only for an address whose one register a plain load gave, less than
     /// 2048 bytes after it (Intel); any other counts as complex.
     #[serde(default)]

@@ -388,6 +388,9 @@ impl<'m> Lowering<'m> {
                 (place.segment(), place.base(), place.index(), place.scale(), place.displacement());
             *self.names.entry(address).or_insert(next)
         });
+        let is_complex = place.is_some_and(|place| {
+            place.index() != Register::None && (place.scale() > 1 || place.displacement() != 0)
+        });
         let forwarding = &self.model.memory.forwarding;
         let is_update = operand.direction == Direction::ReadWrite;
         let may_be_renamed = match operand.size {
@@ -405,6 +408,7 @@ impl<'m> Lowering<'m> {
             form: operand.form,
             name,
             registers,
+            is_complex,
             is_near,
             is_on_stack: place.is_some_and(|place| {
                 place.index() == Register::None && place.base() == Register::RSP
@@ -423,7 +427,9 @@ impl<'m> Lowering<'m> {
             &loads.ports
         };
         let base = if is_vector { loads.vector_latency } else { loads.latency };
-        let is_complex = memory.registers[1].is_some() || (loads.pointer_chasing && !is_vector);
+        let has_index = memory.registers[1].is_some();
+        let is_complex = (has_index && (memory.is_complex || !loads.simple_index))
+            || (loads.pointer_chasing && !is_vector);
         let latency = base + if is_complex { loads.complex_address } else { 0 };
         Uop {
             begins: InFlightUop::NOTHING,
@@ -661,6 +667,7 @@ fn unused(operand: MemoryOperand) -> Memory {
         form: operand.form,
         name: u32::MAX,
         registers: [None; 2],
+        is_complex: false,
         is_near: false,
         is_on_stack: false,
         is_general: false,

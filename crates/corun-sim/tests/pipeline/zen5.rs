@@ -120,6 +120,39 @@ fn round_trips_between_register_files_take_what_was_timed() {
 }
 
 #[test]
+fn latencies_are_those_that_were_timed() {
+    let cases: [(&[u8], f64); 9] = [
+        // mov rax, [rdi+rax]; and eax, 0
+        (&[0x48, 0x8b, 0x04, 0x07, 0x83, 0xe0, 0x00], 5.0),
+        // mov rax, [rdi+rax*2]; and eax, 0
+        (&[0x48, 0x8b, 0x04, 0x47, 0x83, 0xe0, 0x00], 6.0),
+        // mov rax, [rdi+rax+8]; and eax, 0
+        (&[0x48, 0x8b, 0x44, 0x07, 0x08, 0x83, 0xe0, 0x00], 6.0),
+        // movsx rax, byte ptr [rdi+rax]; and eax, 0
+        (&[0x48, 0x0f, 0xbe, 0x04, 0x07, 0x83, 0xe0, 0x00], 6.0),
+        // vmovq xmm0, [rdi+rax]; vmovq rax, xmm0; and eax, 0
+        (&[0xc5, 0xfa, 0x7e, 0x04, 0x07, 0xc4, 0xe1, 0xf9, 0x7e, 0xc0, 0x83, 0xe0, 0x00], 10.0),
+        // vpmovzxbw xmm0, [rdi+rax]; vmovq rax, xmm0; and eax, 0
+        (
+            &[0xc4, 0xe2, 0x79, 0x30, 0x04, 0x07, 0xc4, 0xe1, 0xf9, 0x7e, 0xc0, 0x83, 0xe0, 0x00],
+            12.0,
+        ),
+        // cmp eax, ecx; cmovl eax, edx
+        (&[0x39, 0xc8, 0x0f, 0x4c, 0xc2], 3.0),
+        // lock add dword ptr [rdi], 1
+        (&[0xf0, 0x83, 0x07, 0x01], 20.0),
+        // mul rcx; mov rax, rdx
+        (&[0x48, 0xf7, 0xe1, 0x48, 0x89, 0xd0], 4.0),
+    ];
+    for (code, cycles) in cases {
+        assert_near(zen5(code), cycles);
+    }
+    // The first: an index alone costs nothing.
+    let index = without(cases[0].0, |core| core.memory.loads.simple_index = false);
+    assert_near(index, 6.0);
+}
+
+#[test]
 fn two_stores_a_cycle_reach_the_lines_that_were_stored_to_last() {
     let cycles = |core: &CoreModel, lines: u64| {
         let places: Vec<u64> = (0..lines).map(|line| 0x10_0000 + 64 * line).collect();

@@ -125,8 +125,8 @@ fn table(list: &List, simulated: &Record<Blocks>) -> String {
     let seconds = simulated.elapsed_s;
     writeln!(
         text,
-        "\nThe aim for held-out blocks is {:.0} %, {:.1} % and {:.3}. All {} took {seconds:.0} seconds, running each of \
-         them here\nfor its addresses included.{failed}",
+        "\nThe aim for held-out blocks is {:.0} %, {:.1} % and {:.3}. All {} took {seconds:.0} seconds, in which \
+         each was also\nexecuted for its addresses.{failed}",
         100.0 * aim.mean,
         100.0 * aim.median,
         aim.tau,

@@ -35,7 +35,7 @@ struct Arguments {
     output: Option<PathBuf>,
     /// Make the page of this core from all that was measured on it before: programs and memory, blocks of code, published SMT
     /// yields
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "seconds", "record", "recorded", "windows", "siblings"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "seconds", "record", "recorded", "windows", "siblings", "record_yields"])]
     core: Option<String>,
     /// Predict only these programs (repeatable)
     #[arg(long = "program", value_name = "NAME")]
@@ -68,7 +68,8 @@ struct Arguments {
     /// With --siblings: set a field of the models, as `corun simulate --set` takes it (repeatable)
     #[arg(long = "set", value_name = "FIELD=VALUE", requires = "siblings")]
     settings: Vec<String>,
-    /// With --siblings: also list how much each assumed figure and policy moves the yields that models were tuned with
+    /// With --siblings: also list how much each assumed figure and policy moves yields: those that models were tuned with, and
+    /// those of programs that `siblings.toml` names for other cores
     #[arg(long, requires = "siblings")]
     sensitivity: bool,
     /// With --siblings: also show what the records in this folder measured on hardware, beside those of

@@ -23,7 +23,7 @@ pub struct Copies<'b> {
 
 /// Core cycles of one copy in steady state, and where they go. `k` copies, at least 2, are compared with
 /// 2k; one fewer and one more too, and the mean of the three is taken, so that whole cycles do not show. The result is rounded
-/// to a thousandth, as measured cycles are: what follows differs by the number of copies, and would rank blocks that take
+/// to a thousandth, as measured cycles are: further digits depend on the number of copies, and would order blocks that take
 /// the same time.
 ///
 /// # Errors

@@ -161,7 +161,13 @@ mod tests {
             let is_it = |row: &&super::super::Row| row.model == *model && row.program == *program;
             let mut rows = listed.rows.iter().filter(is_it);
             assert!(rows.all(|row| row.side == Side::Tuned), "{program} on {model}");
-            assert!(listed.programs.iter().any(|known| known.name == *program), "{program}");
+            assert!(listed.program(program).is_some(), "{program}");
+        }
+        for varied in &listed.varied {
+            let is_published = |program: &String| {
+                listed.rows.iter().any(|row| row.model == varied.model && row.program == *program)
+            };
+            assert!(!varied.programs.iter().any(is_published), "{varied:?}");
         }
     }
 }

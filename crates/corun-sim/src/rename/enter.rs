@@ -155,7 +155,9 @@ impl<F: InstructionSource> Thread<F> {
             }
             Effect::Uops => {
                 for (own, uop) in (0..).zip(&entering.lowered.uops) {
-                    let (producer, _) = entering.producer(own);
+                    let (producer, later) = entering.producer(own);
+                    // What comes later is merged or extended by another micro-op.
+                    debug_assert!(later == 0 || uop.results.is_empty());
                     for register in &uop.results {
                         self.registers[register.index()] = producer;
                     }

@@ -389,14 +389,16 @@ impl<'m> Lowering<'m> {
             *self.names.entry(address).or_insert(next)
         });
         let is_complex = place.is_some_and(|place| {
-            place.index() != Register::None && (place.scale() > 1 || place.displacement() != 0)
+            let is_lanes = place.index().is_vector_register();
+            place.index() != Register::None
+                && (is_lanes || place.scale() > 1 || place.displacement() != 0)
         });
         let forwarding = &self.model.memory.forwarding;
         let is_update = operand.direction == Direction::ReadWrite;
         let may_be_renamed = match operand.size {
             _ if !is_general => false,
             4..=8 => is_update || timing.uops.is_empty() || forwarding.renamed_operands,
-            // Without a micro-op that merges them they are extended (`movzx`).
+            // What takes no micro-op beside the load extends them with zeros (`movzx`).
             1..=2 => forwarding.renamed_parts && !timing.uops.is_empty(),
             _ => false,
         };

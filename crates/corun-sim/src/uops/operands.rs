@@ -34,7 +34,8 @@ impl Used {
             }
         }
         // What pushes on the x87 stack is listed without its result where that comes from memory or from nowhere.
-        if decoded.fpu_stack_increment_info().increment() < 0 {
+        let pushes = decoded.fpu_stack_increment_info().increment() < 0;
+        if pushes && decoded.mnemonic() != Mnemonic::Fdecstp {
             add(&mut used.results, RegisterId::X87_TOP);
         }
         for group in RegisterId::of_flags(decoded.rflags_read()) {

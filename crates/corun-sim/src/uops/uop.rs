@@ -221,7 +221,7 @@ pub(crate) struct Memory {
     pub(crate) name: u32,
     /// The registers of the address.
     pub(crate) registers: [Option<RegisterId>; 2],
-    /// Whether its address has an index that is scaled, or one beside a base and a displacement.
+    /// Whether its address has an index that is scaled or a vector, or an index and a displacement.
     pub(crate) is_complex: bool,
     /// Whether its address is one register and less than 2048 bytes after that.
     pub(crate) is_near: bool,

@@ -255,7 +255,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let (mut blocks, mut yields) = (String::new(), String::new());
     if let Some(model) = model.as_ref().filter(|_| arguments.names.is_empty()) {
         blocks = blocks::section(&corun, model)?;
-        let (rows, _) = siblings::predict(&corun, &[model.clone()], &[], false)?;
+        let (rows, _) = siblings::predict(&corun, std::slice::from_ref(model), &[], false)?;
         yields = siblings::section(&rows);
     }
     let page = Page {

@@ -93,7 +93,7 @@ pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
 
 /// How far predicted yields of programs that no model was tuned with were from published ones: the root of the mean square
 /// over the faithful held-out rows of docs/accuracy-siblings.md, and of how many programs these are.
-const MODEL_ERROR: f64 = 0.06;
+const MODEL_ERROR: f64 = 0.055;
 const MODEL_ERROR_PROGRAMS: u32 = 3;
 
 /// A yield of so many threads whose interval also has the error that the model had on programs that it was not tuned with.

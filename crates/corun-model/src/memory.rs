@@ -130,8 +130,8 @@ pub struct Forwarding {
     /// Whether that holds for loads that are an operand of a computation, too (`add rax, [rdi]`).
     #[serde(default)]
     pub renamed_operands: bool,
-    /// Whether it holds for loads of the lowest bytes of what was stored, and for loads of 8 and 16 bits, unless these are
-    /// extended with zeros, too. They come a cycle late after a plain store of 8 or 16 bits.
+    /// Whether loads of the lowest bytes of a store are renamed, too, and loads of 8 and 16 bits that are not zero-extended.
+    /// They come a cycle late after a plain store of 8 or 16 bits.
     #[serde(default)]
     pub renamed_parts: bool,
     /// Loads whose store is remembered: one that gets its bytes from the same store again takes no time either.

@@ -36,8 +36,8 @@ pub(crate) struct Row {
     pub source: String,
 }
 
-/// Programs whose yields on a core are predicted with other values of what its model assumes; of none of them a yield is
-/// published.
+/// Programs whose yields on a core are predicted with other values of the model's assumed fields. No yield of them on that core
+/// is published.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Varied {

@@ -8,7 +8,7 @@ use corun_record::Tree;
 use super::rows::{Listed, Ratio, Side};
 use super::{Extent, simulated, simulated_yield};
 
-/// A program on a core whose yield is predicted with other values of what the model assumes.
+/// A program on a core whose yield is predicted with other values of the model's assumed fields.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Case {
     pub model: String,

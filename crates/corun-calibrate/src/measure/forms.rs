@@ -40,7 +40,7 @@ struct References {
     back: BTreeMap<&'static str, f64>,
 }
 
-/// Moves there and back of which the second keeps the base's latency, and the first has the rest of what both take.
+/// Round trips: the second move keeps the base's latency, the first has the rest of the measured time.
 const THERE_AND_BACK: [(&str, &str); 4] = [
     ("movq x r64", "movq r64 x"),
     ("kmovq k r64", "kmovq r64 k"),

@@ -163,7 +163,7 @@ fn failed(error: ExportError) -> String {
 /// What was recorded of the programs of the page; none if they are measured here, or were not measured on that core.
 ///
 /// # Errors
-/// If the file is no such record, or nothing was measured on the core that is asked for.
+/// If the file is no such record, or nothing, or none of the programs, was measured on the core that is asked for.
 fn recorded(arguments: &Arguments) -> Result<Option<Recorded>, String> {
     if let Some(file) = &arguments.recorded {
         return Recorded::read(file).map(Some);
@@ -174,7 +174,10 @@ fn recorded(arguments: &Arguments) -> Result<Option<Recorded>, String> {
         return Recorded::read(&file).map(Some);
     }
     if blocks::are_measured(core) {
-        return Ok(None);
+        return match arguments.names.is_empty() {
+            true => Ok(None),
+            false => Err(format!("no program was measured on {core}: leave --program out")),
+        };
     }
     let known: Vec<&str> = blocks::models().collect();
     Err(format!(
@@ -329,6 +332,9 @@ mod tests {
         let of = |core: &str| recorded(&Arguments::parse_from(["accuracy", "--core", core]));
         assert_eq!(of("zen5").unwrap().unwrap().model, "zen5");
         assert_eq!(of("ivy-bridge"), Ok(None));
+        let words = ["accuracy", "--core", "ivy-bridge", "--program", "xz"];
+        let reason = recorded(&Arguments::parse_from(words)).unwrap_err();
+        assert_eq!(reason, "no program was measured on ivy-bridge: leave --program out");
         let reason = of("zen9").unwrap_err();
         assert!(
             reason.ends_with("(ivy-bridge, coffee-lake, zen4, zen5), found `zen9`"),

@@ -16,7 +16,7 @@ pub(crate) struct Budget {
     pub(crate) lines: u32,
     /// The window of code of the first of them.
     pub(crate) window: Option<u64>,
-    /// Whether no other thread has a part of what the op cache gives in a cycle.
+    /// Whether the op cache's budget of a cycle is not divided among threads.
     pub(crate) is_whole: bool,
     /// Slots of the thread's queue that are taken when the cycle begins.
     pub(crate) waiting: u32,

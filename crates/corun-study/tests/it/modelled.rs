@@ -62,7 +62,7 @@ fn mean<'a>(pairs: impl Iterator<Item = &'a Pair>, of: impl Fn(&Pair) -> f64) ->
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The figures of docs/scheduling.md: `cargo test -p corun-study --test modelled -- --nocapture`.
+/// The figures of docs/scheduling.md: `cargo test -p corun-study --test it modelled -- --nocapture`.
 #[test]
 fn held_out_figures_are_within_five_points_on_average() {
     let mut all = Vec::new();

@@ -1,18 +1,14 @@
-//! The studies beside the reference figures they come from, and what they owe to one another.
+//! The studies beside the published figures they come from, and what they owe to one another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use corun_study::{Study, Value};
 
-/// The rows of a reference file by column, or `None` where there is no reference material.
-fn reference(test: &str, file: &str) -> Option<Vec<BTreeMap<String, String>>> {
-    let Some(folder) = corun_testing::reference("reference") else {
-        corun_testing::skip(test, "no reference material lies beside the repository");
-        return None;
-    };
-    let mut reader =
-        csv::ReaderBuilder::new().comment(Some(b'#')).from_path(folder.join(file)).unwrap();
-    Some(reader.deserialize().map(Result::unwrap).collect())
+/// The rows of a file of published figures, typed from the publication, by column.
+fn published(file: &str) -> Vec<BTreeMap<String, String>> {
+    let path = format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"));
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(path).unwrap();
+    reader.deserialize().map(Result::unwrap).collect()
 }
 
 fn study(name: &str) -> Study {
@@ -44,8 +40,8 @@ fn every_study_is_named_as_its_file_and_complete() {
 }
 
 #[test]
-fn the_fibonacci_tests_are_those_of_the_reference() {
-    let Some(rows) = reference("published figures", "fib_i7_9750h.csv") else { return };
+fn the_fibonacci_tests_are_those_of_the_publication() {
+    let rows = published("fib_i7_9750h.csv");
     let study = study("smt-test-2020");
     assert_eq!(rows.len(), 8);
     for row in rows {
@@ -63,7 +59,7 @@ fn the_fibonacci_tests_are_those_of_the_reference() {
 
 #[test]
 fn every_timing_of_the_lecture_is_there() {
-    let Some(rows) = reference("published figures", "lecture_experiments.csv") else { return };
+    let rows = published("lecture_experiments.csv");
     let study = study("os-lecture");
     let mut figures: BTreeMap<&str, Vec<&BTreeMap<String, String>>> = BTreeMap::new();
     rows.iter().for_each(|row| figures.entry(&row["experiment"]).or_default().push(row));
@@ -82,12 +78,12 @@ fn every_timing_of_the_lecture_is_there() {
 }
 
 #[test]
-fn the_rows_of_both_suites_are_those_of_the_reference() {
+fn the_rows_of_both_suites_are_those_of_the_publication() {
     for (name, file, [row_name, off, on], rows_expected) in [
         ("ibm-aim9-2003", "aim9_xeon_2419.csv", ["test_id", "noht", "ht"], 59),
         ("ibm-lmbench-2003", "lmbench_xeon_2419.csv", ["name", "noht_us", "ht_us"], 14),
     ] {
-        let Some(rows) = reference("published figures", file) else { return };
+        let rows = published(file);
         let study = study(name);
         assert_eq!((rows.len(), study.experiments.len()), (rows_expected, rows_expected));
         for (row, experiment) in rows.iter().zip(&study.experiments) {
@@ -104,13 +100,13 @@ fn the_rows_of_both_suites_are_those_of_the_reference() {
 }
 
 #[test]
-fn the_gains_of_the_servers_are_those_of_the_reference() {
+fn the_gains_of_the_servers_are_those_of_the_publication() {
     for (name, file, count) in [
         ("ibm-chat", "chat_xeon.csv", "rooms"),
         ("ibm-dbench", "dbench_xeon.csv", "clients"),
         ("ibm-tbench", "tbench_xeon.csv", "clients"),
     ] {
-        let Some(rows) = reference("published figures", file) else { return };
+        let rows = published(file);
         let study = study(name);
         for row in &rows {
             let of = if row[count] == "geomean" { "mean" } else { &row[count] };

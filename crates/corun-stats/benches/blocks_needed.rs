@@ -5,7 +5,7 @@
 //!
 //! `cargo bench -p corun-stats --bench blocks_needed`
 
-#[path = "../tests/simulation/mod.rs"]
+#[path = "../tests/it/simulation/mod.rs"]
 mod simulation;
 
 use corun_stats::{paired, quantile};

@@ -10,6 +10,7 @@ mod text;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 pub use text::text;
 
@@ -28,6 +29,16 @@ pub fn skip(name: &str, reason: &str) {
 /// If the file named by `CORUN_COUNTS` cannot be appended to.
 pub fn count(what: &str) {
     append("CORUN_COUNTS", &format!("{what}\n"));
+}
+
+/// Notes how long a guest took to boot and to end, and how long what it was booted for, for the summary of `scripts/test`.
+///
+/// # Panics
+/// If the file named by `CORUN_BOOTS` cannot be appended to.
+pub fn boot(test: &str, boot: Duration, scenario: Duration) {
+    let [boot, scenario] = [boot, scenario].map(|it| it.as_secs_f64());
+    eprintln!("{test}: {boot:.1} s of boot, {scenario:.1} s of scenario");
+    append("CORUN_BOOTS", &format!("{test}\t{boot:.1}\t{scenario:.1}\n"));
 }
 
 /// Appends a line to the file that a variable names, if there is one.
@@ -54,7 +65,8 @@ pub fn cargo() -> Command {
             cargo.env_remove(name);
         }
     }
-    cargo.current_dir(repository());
+    // What has a test's time printed (`scripts/timed`) is of no concern to what a test has built.
+    cargo.env_remove("RUSTC_BOOTSTRAP").current_dir(repository());
     cargo
 }
 

@@ -4,6 +4,7 @@
 //! tells that everything arrived.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The files that a scenario left in `/results`, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Results {
     pub exit: i32,
     /// The files by name.
     pub files: BTreeMap<String, Vec<u8>>,
+    /// How long the scenario took, by the guest's clock.
+    pub scenario: Duration,
 }
 
 /// Why bytes are not the results of a scenario.
@@ -21,7 +24,9 @@ pub enum ResultsError {
     #[error("expected \"=== EXIT code\" at the end of the results, found their end at byte {0}")]
     Truncated(usize),
     /// Something else than a header stands where one is due.
-    #[error("expected \"=== FILE name bytes\" or \"=== EXIT code\" at byte {at}, found {found:?}")]
+    #[error(
+        "expected \"=== FILE name bytes\", \"=== TIMES\" or \"=== EXIT code\" at byte {at}, found {found:?}"
+    )]
     Header {
         /// Where, counted from 0.
         at: usize,
@@ -31,14 +36,15 @@ pub enum ResultsError {
 }
 
 impl Results {
-    /// Reads `=== FILE name bytes` headers, each followed by that many bytes, up to `=== EXIT code`;
-    /// before a header there may be empty lines.
+    /// Reads `=== FILE name bytes` headers, each followed by that many bytes, and `=== TIMES begun ended` up to
+    /// `=== EXIT code`; before a header there may be empty lines.
     ///
     /// # Errors
     /// If the bytes end early or hold anything else.
     pub fn parse(bytes: &[u8]) -> Result<Self, ResultsError> {
         let truncated = || ResultsError::Truncated(bytes.len());
         let mut files = BTreeMap::new();
+        let mut scenario = Duration::ZERO;
         let mut at = 0;
         loop {
             at += bytes[at..].iter().take_while(|&&byte| byte == b'\n').count();
@@ -46,11 +52,15 @@ impl Results {
             let length = rest.iter().position(|&byte| byte == b'\n').ok_or_else(truncated)?;
             let line = String::from_utf8_lossy(&rest[..length]);
             match header(&line) {
-                Some(Header::Exit(exit)) => return Ok(Self { exit, files }),
+                Some(Header::Exit(exit)) => return Ok(Self { exit, files, scenario }),
                 Some(Header::File(name, size)) => {
                     let content = rest[length + 1..].get(..size).ok_or_else(truncated)?;
                     files.insert(name.to_owned(), content.to_owned());
                     at += length + 1 + size;
+                }
+                Some(Header::Scenario(took)) => {
+                    scenario = took;
+                    at += length + 1;
                 }
                 None => return Err(ResultsError::Header { at, found: line.into_owned() }),
             }
@@ -60,6 +70,7 @@ impl Results {
 
 enum Header<'a> {
     File(&'a str, usize),
+    Scenario(Duration),
     Exit(i32),
 }
 
@@ -67,6 +78,11 @@ fn header(line: &str) -> Option<Header<'_>> {
     let line = line.strip_prefix("=== ")?;
     if let Some(code) = line.strip_prefix("EXIT ") {
         return code.parse().ok().map(Header::Exit);
+    }
+    if let Some(times) = line.strip_prefix("TIMES ") {
+        let (begun, ended) = times.split_once(' ')?;
+        let [begun, ended]: [f64; 2] = [begun.parse().ok()?, ended.parse().ok()?];
+        return Duration::try_from_secs_f64(ended - begun).ok().map(Header::Scenario);
     }
     let (name, size) = line.strip_prefix("FILE ")?.rsplit_once(' ')?;
     size.parse().ok().map(|size| Header::File(name, size))
@@ -80,11 +96,12 @@ mod tests {
 
     #[test]
     fn files_may_hold_anything_even_headers() {
-        let sent = b"\n\n=== FILE a 12\n=== EXIT 0\n\r\n=== FILE b.json 2\n{}\n=== EXIT 3\n";
+        let sent = b"\n\n=== FILE a 12\n=== EXIT 0\n\r\n=== FILE b.json 2\n{}\n=== TIMES 2.5 4.75\n=== EXIT 3\n";
         let results = Results::parse(sent).unwrap();
         assert_eq!(results.exit, 3);
         assert_eq!(results.files["a"], b"=== EXIT 0\n\r");
         assert_eq!(results.files["b.json"], b"{}");
+        assert_eq!(results.scenario, Duration::from_millis(2250));
     }
 
     #[test]

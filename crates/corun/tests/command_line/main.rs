@@ -16,6 +16,7 @@ mod exporter;
 mod exports;
 mod failing_commands;
 mod first_steps;
+mod fleet;
 mod fleet_report;
 mod full_disk;
 mod hostile;

@@ -1,0 +1,6 @@
+//! Measurements from the request to the figures: layout, experiment, commands run for real, sweeps.
+
+mod execution;
+mod experiment;
+mod layout;
+mod sweep;

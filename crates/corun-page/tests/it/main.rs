@@ -1,0 +1,4 @@
+//! Pages of documents, without a browser and in one.
+
+mod browser;
+mod page;

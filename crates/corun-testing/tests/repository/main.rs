@@ -1,0 +1,4 @@
+//! Checks of the repository itself: its documents, who imports whom, what is linked.
+
+mod architecture;
+mod dependencies;

@@ -4,7 +4,7 @@
 //! and products of fields), or `latency` or `cycles` (of one among many) of an instruction form. `place` is
 //! where in the source the figure was read; a row without one is unchecked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
@@ -113,34 +113,42 @@ pub fn compare_published(model: &CoreModel) -> Result<Vec<Comparison>, Published
 fn compare(model: &CoreModel, text: &str) -> Result<Vec<Comparison>, PublishedError> {
     let wrong = |sentence: String| PublishedError { model: model.name.clone(), sentence };
     let fields = toml::Value::try_from(model).map_err(|error| wrong(error.to_string()))?;
-    let table = timing_of(model);
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
-    let rows = reader.deserialize::<Row>();
-    rows.map(|row| {
-        let row = row.map_err(|error| wrong(error.to_string()))?;
+    let rows = reader.deserialize::<Row>().collect::<Result<Vec<_>, _>>();
+    let rows = rows.map_err(|error| wrong(error.to_string()))?;
+    let forms: HashSet<&str> = rows.iter().filter_map(|row| Some(timed(&row.figure)?.1)).collect();
+    // What is wrong with a table, the code that times instructions reports.
+    let table = TimingTable::of_forms(model, &|form| forms.contains(form)).ok();
+    let row_of = |form: &str| table.as_ref()?.row(form);
+    let compared = rows.iter().map(|row| {
         if let Some(fault) = row.fault() {
             return Err(wrong(format!("`{}`: {fault}", row.figure)));
         }
         let compared = Comparison {
-            modelled: match row.figure.split_once(' ') {
-                Some(("latency", form)) => row_of(&table, form).map(|it| f64::from(it.latency)),
-                Some(("cycles", form)) => row_of(&table, form).map(|it| cycles_of_many(it, model)),
-                _ => modelled(&row.figure, &fields),
+            modelled: match timed(&row.figure) {
+                Some(("latency", form)) => row_of(form).map(|it| f64::from(it.latency)),
+                Some((_, form)) => row_of(form).map(|it| cycles_of_many(it, model)),
+                None => modelled(&row.figure, &fields),
             },
-            figure: row.figure,
+            figure: row.figure.clone(),
             published: row.value,
             tolerance: row.tolerance.unwrap_or(0.0),
-            source: row.source,
-            place: row.place,
-            difference: row.difference,
+            source: row.source.clone(),
+            place: row.place.clone(),
+            difference: row.difference.clone(),
         };
         if compared.difference.is_some() && !compared.differs() {
             let figure = compared.figure;
             return Err(wrong(format!("`{figure}`: expected no `difference` where none is")));
         }
         Ok(compared)
-    })
-    .collect()
+    });
+    compared.collect()
+}
+
+/// The quantity and the form of a figure of an instruction.
+fn timed(figure: &str) -> Option<(&str, &str)> {
+    figure.split_once(' ').filter(|(quantity, _)| matches!(*quantity, "latency" | "cycles"))
 }
 
 /// The published figure of a field, or of a sum or product of fields written as the file has it, of the
@@ -150,16 +158,6 @@ pub fn published_figure(core: &str, field: &str) -> Option<f64> {
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
     let mut rows = reader.deserialize::<Row>().filter_map(Result::ok);
     rows.find(|row| row.figure == field).map(|row| row.value)
-}
-
-/// The model's table with what is laid over it; none if it is not there or wrong, which the code that times
-/// instructions is reported.
-fn timing_of(model: &CoreModel) -> Option<TimingTable> {
-    TimingTable::of(model).ok()
-}
-
-fn row_of<'t>(table: &'t Option<TimingTable>, form: &str) -> Option<&'t Timing> {
-    table.as_ref()?.row(form)
 }
 
 /// Cycles that one of many independent instructions of a form takes: no fewer than the busiest set of

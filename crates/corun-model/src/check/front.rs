@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use iced_x86::Mnemonic;
 
@@ -160,10 +161,11 @@ fn fusion(fusion: &Fusion, faults: &mut Faults) {
 
 /// Names of instructions, as the decoder has them.
 pub(super) fn mnemonics(path: &str, found: &[String], faults: &mut Faults) {
-    let known: BTreeSet<String> =
-        Mnemonic::values().map(|it| format!("{it:?}").to_lowercase()).collect();
-    for name in found.iter().filter(|name| !known.contains(*name)) {
-        faults.unknown(path, name, known.iter().map(String::as_str));
+    static KNOWN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        Mnemonic::values().map(|it| format!("{it:?}").to_lowercase()).collect()
+    });
+    for name in found.iter().filter(|name| !KNOWN.contains(*name)) {
+        faults.unknown(path, name, KNOWN.iter().map(String::as_str));
     }
 }
 

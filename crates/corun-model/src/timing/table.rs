@@ -1,7 +1,7 @@
 //! Tables of instruction timings: one row a form, as `docs/timing-tables.md` describes.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -97,9 +97,15 @@ impl Lookup<'_> {
 /// Timings by form.
 #[derive(Debug, Clone, Default)]
 pub struct TimingTable {
-    rows: BTreeMap<String, Timing>,
-    origins: BTreeMap<String, Origin>,
+    rows: BTreeMap<String, Row>,
     usage: Arc<Usage>,
+}
+
+/// The timing of a form. Thousands of forms share a few hundred timings, each of which is read once.
+#[derive(Debug, Clone)]
+struct Row {
+    timing: Arc<Timing>,
+    origin: Option<Origin>,
 }
 
 /// Where a row is from.
@@ -110,7 +116,7 @@ pub struct Origin {
     /// Its line there, counted from 1.
     pub line: u64,
     /// What the column `source` says.
-    pub source: String,
+    pub source: Arc<str>,
 }
 
 /// How well the timing of an instruction is known.
@@ -162,15 +168,7 @@ impl TimingTable {
     /// # Errors
     /// If there is none, or it is wrong.
     pub fn named(name: &str) -> Result<Self, TableError> {
-        let Some((_, text)) = TABLES.iter().find(|(known, _)| *known == name) else {
-            return Err(TableError {
-                table: "the list of timing tables".to_owned(),
-                line: 1,
-                expected: format!("one of {}", Self::names().collect::<Vec<_>>().join(", ")),
-                found: format!("{name:?}"),
-            });
-        };
-        Self::parse(name, text)
+        Self::parse(name, own_text(name)?)
     }
 
     /// Names of the tables that come with corun.
@@ -183,50 +181,58 @@ impl TimingTable {
     /// # Errors
     /// At the first line that is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, TableError> {
-        let mut reader = csv::ReaderBuilder::new()
-            .comment(Some(b'#'))
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(text.as_bytes());
+        Self::parse_forms(name, text, &|_| true)
+    }
+
+    fn parse_forms(
+        name: &str,
+        text: &str,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, TableError> {
         let mut table = Self::default();
-        let shared: Arc<str> = Arc::from(name);
-        let lines: Vec<&str> = text.lines().collect();
+        let mut shared = Shared::of(name);
         let mut columns = None;
-        for record in reader.records() {
-            let record = record.map_err(|error| unreadable(name, &error))?;
-            let line = line_of(&record, &lines);
-            let wrong = |(expected, found): (&str, String)| TableError {
+        let rows =
+            (1..).zip(text.lines()).filter(|(_, row)| !row.is_empty() && !row.starts_with('#'));
+        for (line, row) in rows {
+            let wrong = |(expected, found): FieldError| TableError {
                 table: name.to_owned(),
                 line,
                 expected: expected.to_owned(),
                 found,
             };
+            let (form, rest) = row.split_once(',').unwrap_or((row, ""));
+            if columns.is_some() && !is_wanted(form) {
+                continue;
+            }
+            let found = row.split(',').count();
             let Some(columns) = columns else {
-                let head: Vec<&str> = record.iter().collect();
-                if head != COLUMNS && head != COLUMNS[..5] {
-                    return Err(wrong((HEAD, format!("{:?}", head.join(",")))));
+                if row != HEAD && row != HEAD_WITH_SOURCE {
+                    return Err(wrong((HEADS, format!("{row:?}"))));
                 }
-                columns = Some(head.len());
+                columns = Some(found);
                 continue;
             };
-            if record.len() != columns {
-                let found = format!("{} columns", record.len());
+            if found != columns {
+                let found = format!("{found} columns");
                 return Err(wrong(("as many columns as the head has", found)));
             }
-            let (form, timing) = row(&record).map_err(wrong)?;
-            if table.rows.contains_key(&form) {
+            let (timing, source) = match columns == HEAD_WITH_SOURCE.split(',').count() {
+                true => rest.rsplit_once(',').unwrap_or((rest, "")),
+                false => (rest, ""),
+            };
+            check_form(form).map_err(wrong)?;
+            let timing = shared.timing(timing).map_err(wrong)?;
+            let origin = Some(shared.origin(line, source.trim()));
+            if table.rows.insert(form.to_owned(), Row { timing, origin }).is_some() {
                 return Err(wrong(("each form once", format!("{form:?} again"))));
             }
-            let source = record.get(5).unwrap_or_default().trim().to_owned();
-            let origin = Origin { table: Arc::clone(&shared), line, source };
-            table.origins.insert(form.clone(), origin);
-            table.rows.insert(form, timing);
         }
         if columns.is_none() {
             return Err(TableError {
                 table: name.to_owned(),
                 line: 1,
-                expected: HEAD.to_owned(),
+                expected: HEADS.to_owned(),
                 found: "no line".to_owned(),
             });
         }
@@ -240,6 +246,9 @@ impl TimingTable {
     /// If one of them is missing, or wrong, names a port that the model lacks, or says what no core does.
     pub fn of(model: &CoreModel) -> Result<Self, TableError> {
         let all = Self::unchecked(model)?;
+        if comes_with_corun(model) {
+            return Ok(all);
+        }
         match all.implausible().first() {
             None => Ok(all),
             Some(first) => Err(all.refusal(first)),
@@ -251,10 +260,21 @@ impl TimingTable {
     /// # Errors
     /// If a table is missing, or wrong, or names a port that the model lacks.
     pub fn unchecked(model: &CoreModel) -> Result<Self, TableError> {
+        Self::of_forms(model, &|_| true)
+    }
+
+    /// The rows of these forms alone, whatever they say.
+    ///
+    /// # Errors
+    /// As [`unchecked`](Self::unchecked), as far as those rows show it.
+    pub fn of_forms(
+        model: &CoreModel,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, TableError> {
         let folder = model.folder.as_deref();
         let mut all = Self::default();
         for name in std::iter::once(&model.timing).chain(&model.overlays) {
-            let table = Self::named_or_beside(name, folder)?;
+            let table = Self::parse_forms(name, &own_text_or_beside(name, folder)?, is_wanted)?;
             table.check_ports(name, model)?;
             all.overlay(table);
         }
@@ -272,6 +292,7 @@ impl TimingTable {
                 .flat_map(|name| ["r", "m"].map(|kind| format!("{name} {kind}{width}")));
             for form in forms {
                 let Some(row) = self.rows.get_mut(&form) else { continue };
+                let row = Arc::make_mut(&mut row.timing);
                 row.latency = division.latency(bits).min(u16::MAX.into()) as u16;
                 for uop in &mut row.uops {
                     if uop.ports.iter().any(|port| model.back.units.contains(port)) {
@@ -289,7 +310,7 @@ impl TimingTable {
 
     /// A fault as an error.
     pub fn refusal(&self, fault: &Implausible) -> TableError {
-        let origin = self.origins.get(&fault.form);
+        let origin = self.origin(&fault.form);
         TableError {
             table: origin.map_or("the timing tables".to_owned(), |it| it.table.to_string()),
             line: origin.map_or(1, |it| it.line),
@@ -300,16 +321,12 @@ impl TimingTable {
 
     /// Where the row of this form is from.
     pub fn origin(&self, form: &str) -> Option<&Origin> {
-        self.origins.get(form)
+        self.rows.get(form)?.origin.as_ref()
     }
 
     /// How many rows are known this well.
     pub fn rows_of(&self, provenance: Provenance) -> usize {
-        self.rows.keys().filter(|form| self.provenance(form) == provenance).count()
-    }
-
-    fn provenance(&self, form: &str) -> Provenance {
-        self.origins.get(form).map_or(Provenance::Own, Origin::provenance)
+        self.rows.values().filter(|row| row.provenance() == provenance).count()
     }
 
     /// What was executed by this table so far.
@@ -332,47 +349,35 @@ impl TimingTable {
         })
     }
 
-    fn named_or_beside(name: &str, folder: Option<&Path>) -> Result<Self, TableError> {
-        let Some(folder) = folder.filter(|_| !Self::names().any(|known| known == name)) else {
-            return Self::named(name);
-        };
-        let file = folder.join(format!("{name}.csv"));
-        let text = corun_files::text(&file, InputKind::TIMINGS).map_err(|error| TableError {
-            table: shown(&file),
-            line: 1,
-            expected: "a timing table in the folder of the model that names it".to_owned(),
-            found: error.to_string(),
-        })?;
-        Self::parse(name, &text)
-    }
-
     /// Rows of `over` replace those of one form.
     pub fn overlay(&mut self, over: Self) {
-        self.rows.extend(over.rows);
-        self.origins.extend(over.origins);
+        match self.rows.is_empty() {
+            true => self.rows = over.rows,
+            false => self.rows.extend(over.rows),
+        }
     }
 
     /// Rows without a source that replace those of one form.
     pub fn extend(&mut self, rows: impl IntoIterator<Item = (String, Timing)>) {
-        for (form, timing) in rows {
-            self.origins.remove(&form);
-            self.rows.insert(form, timing);
-        }
+        let own = |(form, timing)| (form, Row { timing: Arc::new(timing), origin: None });
+        self.rows.extend(rows.into_iter().map(own));
     }
 
     /// The row of a form (`add r64 m64`) or class (`class:integer`) of this name.
     pub fn row(&self, name: &str) -> Option<&Timing> {
-        self.rows.get(name)
+        self.rows.get(name).map(|row| &*row.timing)
     }
 
     /// All rows, by name.
     pub fn rows(&self) -> impl Iterator<Item = (&str, &Timing)> {
-        self.rows.iter().map(|(name, timing)| (name.as_str(), timing))
+        self.rows.iter().map(|(name, row)| (name.as_str(), &*row.timing))
     }
 
     /// Names of the ports of all rows, without those that loads and stores use.
     pub fn ports(&self) -> impl Iterator<Item = &str> {
-        let uops = self.rows.values().flat_map(|timing| &timing.uops);
+        let mut seen = HashSet::new();
+        let timings = self.rows.values().map(|row| &row.timing);
+        let uops = timings.filter(move |it| seen.insert(Arc::as_ptr(it))).flat_map(|it| &it.uops);
         uops.flat_map(|uop| uop.ports.iter().map(String::as_str))
     }
 
@@ -387,21 +392,20 @@ impl TimingTable {
     /// What the instruction needs, and how well that is known.
     pub fn trace(&self, instruction: &Instruction) -> (Lookup<'_>, Provenance) {
         let name = form(instruction);
-        if let Some(timing) = self.rows.get(&name) {
-            return (Lookup::Known(Cow::Borrowed(timing)), self.provenance(&name));
+        if let Some(row) = self.rows.get(&name) {
+            return (Lookup::Known(Cow::Borrowed(&row.timing)), row.provenance());
         }
         let (loads, stores) = accesses(instruction);
-        let found = derive::candidates(&name).find(|name| self.rows.contains_key(name));
-        if let Some(found) = found {
-            let timing = self.with_accesses(&self.rows[&found], loads, stores);
-            let provenance = match self.provenance(&found) {
+        if let Some(found) = derive::candidates(&name).find_map(|name| self.rows.get(&name)) {
+            let timing = self.with_accesses(&found.timing, loads, stores);
+            let provenance = match found.provenance() {
                 Provenance::Own => Provenance::Derived,
                 other => other,
             };
             return (Lookup::Known(Cow::Owned(timing)), provenance);
         }
         let class = Class::of(instruction);
-        let timing = self.rows.get(&format!("class:{}", class.name()));
+        let timing = self.row(&format!("class:{}", class.name()));
         let timing = timing.map_or_else(Timing::plain, Timing::clone);
         let timing = self.with_accesses(&timing, loads, stores);
         (Lookup::Fallback(class, Cow::Owned(timing)), Provenance::Class)
@@ -413,7 +417,7 @@ impl TimingTable {
         let both = loads > 0 && stores > 0;
         if both && timing.loads == 0 && timing.stores == 0 {
             // Loading, computing and storing take as many slots more than computing as an addition.
-            let update = self.rows.get("class:update").map_or(1, |update| update.slots);
+            let update = self.row("class:update").map_or(1, |update| update.slots);
             timing.slots = timing.slots.saturating_add(update.saturating_sub(1));
         }
         timing.loads = timing.loads.max(loads);
@@ -421,6 +425,41 @@ impl TimingTable {
         timing.slots = timing.slots.max(1);
         timing
     }
+}
+
+/// Whether all that a model's timings are made from comes with corun. Tests check those for what no core does, which
+/// takes longer than to read them.
+fn comes_with_corun(model: &CoreModel) -> bool {
+    let parts = |it: &CoreModel| {
+        (it.timing.clone(), it.overlays.clone(), it.back.divisions.clone(), it.back.units.clone())
+    };
+    model.folder.is_none() && crate::find(&model.name).is_ok_and(|own| parts(&own) == parts(model))
+}
+
+/// The text of the table that comes with corun under this name.
+fn own_text(name: &str) -> Result<&'static str, TableError> {
+    let found = TABLES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text).ok_or_else(|| TableError {
+        table: "the list of timing tables".to_owned(),
+        line: 1,
+        expected: format!("one of {}", TimingTable::names().collect::<Vec<_>>().join(", ")),
+        found: format!("{name:?}"),
+    })
+}
+
+/// The same, or the text of the file in `folder`.
+fn own_text_or_beside(name: &str, folder: Option<&Path>) -> Result<Cow<'static, str>, TableError> {
+    let Some(folder) = folder.filter(|_| !TimingTable::names().any(|known| known == name)) else {
+        return own_text(name).map(Cow::Borrowed);
+    };
+    let file = folder.join(format!("{name}.csv"));
+    let text = corun_files::text(&file, InputKind::TIMINGS).map_err(|error| TableError {
+        table: shown(&file),
+        line: 1,
+        expected: "a timing table in the folder of the model that names it".to_owned(),
+        found: error.to_string(),
+    })?;
+    Ok(Cow::Owned(text))
 }
 
 impl Timing {
@@ -448,50 +487,70 @@ fn accesses(instruction: &Instruction) -> (u8, u8) {
     (loads, stores)
 }
 
-const COLUMNS: [&str; 6] = ["form", "slots", "latency", "ports", "late", "source"];
-const HEAD: &str = "form,slots,latency,ports,late or form,slots,latency,ports,late,source";
+const HEAD: &str = "form,slots,latency,ports,late";
+const HEAD_WITH_SOURCE: &str = "form,slots,latency,ports,late,source";
+const HEADS: &str = "form,slots,latency,ports,late or form,slots,latency,ports,late,source";
 
 /// What is allowed, and what is there instead.
 type FieldError = (&'static str, String);
 
-fn unreadable(table: &str, error: &csv::Error) -> TableError {
-    TableError {
-        table: table.to_owned(),
-        line: error.position().map_or(1, csv::Position::line),
-        expected: "comma-separated values".to_owned(),
-        found: error.to_string(),
+impl Row {
+    fn provenance(&self) -> Provenance {
+        self.origin.as_ref().map_or(Provenance::Own, Origin::provenance)
     }
 }
 
-/// The line of a record; its position is that of the comments above it.
-fn line_of(record: &csv::StringRecord, lines: &[&str]) -> u64 {
-    let mut line = record.position().map_or(1, csv::Position::line);
-    let text = |line: u64| usize::try_from(line - 1).ok().and_then(|line| lines.get(line));
-    while text(line).is_some_and(|text| text.is_empty() || text.starts_with('#')) {
-        line += 1;
-    }
-    line
+/// What rows of one table have in common, by its text.
+struct Shared<'t> {
+    table: Arc<str>,
+    timings: HashMap<&'t str, Arc<Timing>>,
+    sources: HashMap<&'t str, Arc<str>>,
 }
 
-fn row(record: &csv::StringRecord) -> Result<(String, Timing), FieldError> {
-    let field = |column: usize| record.get(column).unwrap_or_default();
-    let form = field(0);
+impl<'t> Shared<'t> {
+    fn of(table: &str) -> Self {
+        Self { table: Arc::from(table), timings: HashMap::new(), sources: HashMap::new() }
+    }
+
+    fn timing(&mut self, text: &'t str) -> Result<Arc<Timing>, FieldError> {
+        if let Some(known) = self.timings.get(text) {
+            return Ok(Arc::clone(known));
+        }
+        let timing = Arc::new(timing(text)?);
+        self.timings.insert(text, Arc::clone(&timing));
+        Ok(timing)
+    }
+
+    fn origin(&mut self, line: u64, source: &'t str) -> Origin {
+        let source = self.sources.entry(source).or_insert_with(|| Arc::from(source));
+        Origin { table: Arc::clone(&self.table), line, source: Arc::clone(source) }
+    }
+}
+
+fn check_form(form: &str) -> Result<(), FieldError> {
     let known = |class: &str| Class::ALL.iter().any(|known| known.name() == class);
-    if form.is_empty() || form.strip_prefix("class:").is_some_and(|class| !known(class)) {
-        return Err(("a form or class:NAME with the name of a class", format!("{form:?}")));
+    match form.is_empty() || form.strip_prefix("class:").is_some_and(|class| !known(class)) {
+        true => Err(("a form or class:NAME with the name of a class", format!("{form:?}"))),
+        false => Ok(()),
     }
+}
+
+/// The columns from the slots to the late sources.
+fn timing(text: &str) -> Result<Timing, FieldError> {
+    let mut fields = text.split(',');
+    let [slots, latency, ports, late] = std::array::from_fn(|_| fields.next().unwrap_or_default());
     let mut timing = Timing {
-        slots: number(field(1), "a number of slots up to 255")?,
-        latency: number(field(2), "a number of cycles up to 65535")?,
+        slots: number(slots, "a number of slots up to 255")?,
+        latency: number(latency, "a number of cycles up to 65535")?,
         uops: Vec::new(),
         loads: 0,
         stores: 0,
-        late: field(4).split_whitespace().map(late).collect::<Result<_, _>>()?,
+        late: late.split_whitespace().map(self::late).collect::<Result<_, _>>()?,
     };
-    for term in field(3).split('+').filter(|_| !field(3).is_empty()) {
+    for term in ports.split('+').filter(|_| !ports.is_empty()) {
         add_term(&mut timing, term)?;
     }
-    Ok((form.to_owned(), timing))
+    Ok(timing)
 }
 
 fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, FieldError> {

@@ -5,7 +5,8 @@ use corun_record::{
     Observation, Pairing, RunComparison, Source,
 };
 use corun_stats::{
-    BetweenRuns, Bounds, ForeignLoad, RunValue, Unsettled, Verdict, judge, level_of_each, unpaired,
+    BetweenRuns, Bounds, Circumstances, ForeignLoad, RunValue, Unsettled, Verdict, decide,
+    level_of_each, unpaired,
 };
 
 use crate::facts::{Facts, differences};
@@ -363,10 +364,8 @@ impl Pair<'_> {
             noise_floor: noise_floor.map_or(0.0, f64::ln_1p),
         };
         let disturbed = self.load_decides();
-        let verdict = match judge(&estimate, bounds) {
-            _ if disturbed => Verdict::Inconclusive(Unsettled::ForeignLoad),
-            judged => judged,
-        };
+        let circumstances = Circumstances { load_decides: disturbed, ..Circumstances::default() };
+        let verdict = decide(&estimate, bounds, circumstances);
         let sense = sense(self.after);
         let [value, low, high] = estimate.ratio();
         let ratio = Estimate { value, low, high, level, blocks: estimate.blocks };

@@ -17,7 +17,7 @@ use crate::comparison::{Comparison, comparisons, headline};
 use crate::foreign_load::ForeignLoadByArm;
 use crate::sentences::Finding;
 use crate::series::Series;
-use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, ForeignLoad, Unsettled};
+use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, Circumstances, ForeignLoad, decide};
 
 /// Resamples of the bootstrap diagnostic.
 const RESAMPLES: usize = 2000;
@@ -267,19 +267,9 @@ impl Analyst<'_> {
             noise_floor: noise_floor.unwrap_or(0.0),
         };
         let waits = self.cpu_share.filter(|&share| cpu_use::hardly_uses_a_cpu(share));
-        let too_uncertain = corun_stats::Verdict::Inconclusive(Unsettled::TooUncertain);
-        // What load may have taken is a part of the interval.
-        let is_widened_by_load = || {
-            let alone = self.estimate(&gains, &ForeignLoad::default());
-            alone.is_some_and(|alone| corun_stats::judge(&alone, bounds) != too_uncertain)
-        };
-        let judged = match corun_stats::judge(&gain, bounds) {
-            _ if waits.is_some() => corun_stats::Verdict::Inconclusive(Unsettled::ProgramWaits),
-            judged if load.decides() || judged == too_uncertain && is_widened_by_load() => {
-                corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad)
-            }
-            judged => judged,
-        };
+        let circumstances =
+            Circumstances { program_waits: waits.is_some(), load_decides: load.decides() };
+        let judged = decide(&gain, bounds, circumstances);
         let answer = match judged {
             corun_stats::Verdict::Helps => Answer::Helps,
             corun_stats::Verdict::Hurts => Answer::Hurts,

@@ -53,4 +53,7 @@ pub use seed::fresh_seed;
 pub use sense::{TOO_UNCERTAIN, is_difference, says_something};
 pub use sizing::blocks_needed;
 pub use unusual::{Drift, drift, median, outliers, quantile};
-pub use verdict::{Bounds, Unsettled, Verdict, judge, lies_within, noise_floor};
+pub use verdict::{
+    Bounds, Circumstances, Unsettled, Verdict, decide, decide_predicted, judge, lies_within,
+    noise_floor,
+};

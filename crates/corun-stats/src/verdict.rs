@@ -45,7 +45,56 @@ pub struct Bounds {
     pub noise_floor: f64,
 }
 
-/// The verdict on `estimate`.
+/// What keeps a verdict open whatever the blocks say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Circumstances {
+    /// The program waits most of the time.
+    pub program_waits: bool,
+    /// Load of others was as heavy and frequent as [`ForeignLoad::decides`](crate::ForeignLoad::decides) means.
+    pub load_decides: bool,
+}
+
+/// The verdict on `estimate` in these circumstances: the one place that overrides what the figures alone say.
+///
+/// Where the interval says nothing only because it allows for load of others, that load is the reason.
+pub fn decide(estimate: &Estimate, bounds: Bounds, circumstances: Circumstances) -> Verdict {
+    let too_uncertain = Verdict::Inconclusive(Unsettled::TooUncertain);
+    let judged = judge(estimate, bounds);
+    let is_widened_by_load = || {
+        let by_chance = estimate.allowing(-estimate.allowance);
+        judge(&by_chance, bounds) != too_uncertain
+    };
+    if circumstances.program_waits {
+        Verdict::Inconclusive(Unsettled::ProgramWaits)
+    } else if circumstances.load_decides || judged == too_uncertain && is_widened_by_load() {
+        Verdict::Inconclusive(Unsettled::ForeignLoad)
+    } else {
+        judged
+    }
+}
+
+/// The verdict on a predicted ratio, from the limits of its interval with and without the model's own error.
+///
+/// An effect is claimed beyond the model's error. That there is none is claimed by the simulation alone: the error of a
+/// model is wider than any practical bound, and no simulation makes it narrower.
+pub fn decide_predicted(
+    with_model_error: [f64; 2],
+    simulated: [f64; 2],
+    practical: f64,
+) -> Verdict {
+    let [low, high] = with_model_error;
+    if simulated[0] >= 1.0 - practical && simulated[1] <= 1.0 + practical {
+        Verdict::NoPracticalEffect
+    } else if low > 1.0 {
+        Verdict::Helps
+    } else if high < 1.0 {
+        Verdict::Hurts
+    } else {
+        Verdict::Inconclusive(Unsettled::IntervalHoldsZero)
+    }
+}
+
+/// The verdict on `estimate` by the figures alone.
 ///
 /// No practical effect if the equivalence test says so; else helps or hurts if the interval
 /// excludes zero and the estimate exceeds both bounds; else inconclusive.
@@ -120,6 +169,41 @@ mod tests {
         ];
         for ((log, reach), floor, expected) in cases {
             assert_eq!(verdict(log, reach, TWO_PERCENT, floor), expected, "{log} ± {reach}");
+        }
+    }
+
+    #[test]
+    fn circumstances_override_what_the_figures_say() {
+        use Unsettled::{ForeignLoad, ProgramWaits, TooUncertain};
+        let bounds = Bounds { practical: TWO_PERCENT, noise_floor: 0.0 };
+        let (quiet, waits) =
+            (Circumstances::default(), Circumstances { program_waits: true, load_decides: true });
+        let loaded = Circumstances { load_decides: true, ..quiet };
+        let (clear, wide) = (estimate(0.1, 0.05), estimate(0.1, 3.0));
+        for (estimate, circumstances, expected) in [
+            (clear, quiet, Verdict::Helps),
+            (clear, loaded, Verdict::Inconclusive(ForeignLoad)),
+            (clear, waits, Verdict::Inconclusive(ProgramWaits)),
+            (wide, quiet, Verdict::Inconclusive(TooUncertain)),
+            (wide.allowing(0.5), quiet, Verdict::Inconclusive(TooUncertain)),
+            (clear.allowing(3.0), quiet, Verdict::Inconclusive(ForeignLoad)),
+            (clear.allowing(0.01), quiet, Verdict::Helps),
+        ] {
+            assert_eq!(decide(&estimate, bounds, circumstances), expected, "{estimate:?}");
+        }
+    }
+
+    #[test]
+    fn a_prediction_helps_or_hurts_beyond_the_error_of_its_model() {
+        let open = Verdict::Inconclusive(Unsettled::IntervalHoldsZero);
+        for (with_model_error, simulated, expected) in [
+            ([1.1, 1.5], [1.25, 1.35], Verdict::Helps),
+            ([0.6, 0.9], [0.7, 0.8], Verdict::Hurts),
+            ([0.9, 1.2], [1.06, 1.1], open),
+            ([0.9, 1.2], [0.97, 1.03], Verdict::NoPracticalEffect),
+        ] {
+            let found = decide_predicted(with_model_error, simulated, 0.05);
+            assert_eq!(found, expected, "{with_model_error:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use corun_record::{Arm, Goal, Placement, Standing, ThreadAnswer, ThreadVerdict};
-use corun_stats::percent;
+use corun_stats::{ForeignLoad, percent};
 
 use super::experiment::{SweepOutcome, SweepSchedule, Tried, twin_id};
 use super::grid::Grid;
@@ -16,8 +16,6 @@ use crate::foreign_load;
 const MAX_NAMED: usize = 3;
 /// A p99 so many times as long is worth a word.
 const MUCH_SLOWER: f64 = 1.2;
-/// A candidate lost more than this part of its time to other work.
-const HEAVY: f64 = 0.05;
 
 /// The answer; `None` where no block was finished.
 pub(crate) fn of(
@@ -224,19 +222,16 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Whether the chosen candidate, or one that it is compared with in the end, lost time in most of its samples.
+    /// Whether load of others decides what is said of the chosen candidate, or of one that it is compared with in the end.
     fn is_disturbed(&self) -> bool {
         let last = [Standing::Chosen, Standing::Equal, Standing::Undecided];
         last.into_iter().flat_map(|standing| self.of(standing)).any(|tried| {
             let twin = twin_id(&tried.arm);
             let samples = self.outcome.samples.iter();
-            let own: Vec<bool> = samples
+            let lost = samples
                 .filter(|sample| sample.arm == tried.arm.id || sample.arm == twin)
-                .map(|sample| {
-                    foreign_load::lost_share(sample, &tried.arm).is_some_and(|it| it > HEAVY)
-                })
-                .collect();
-            2 * own.iter().filter(|&&it| it).count() > own.len()
+                .map(|sample| [foreign_load::lost_share(sample, &tried.arm), None]);
+            ForeignLoad::new(lost.collect()).decides()
         })
     }
 }

@@ -48,7 +48,7 @@ impl Runner {
             )
         })?;
         let restarts = variable("SLURM_RESTART_COUNT").unwrap_or_else(|| "0".to_owned());
-        let node = variable("SLURMD_NODENAME").unwrap_or_else(host);
+        let node = variable("SLURMD_NODENAME").unwrap_or_else(|| host(Path::new("/")));
         Ok(Self { attempt: format!("{job}-{restarts}"), node, job: Some(job) })
     }
 
@@ -56,12 +56,12 @@ impl Runner {
     pub fn local() -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let attempt = format!("local-{}-{}", std::process::id(), now.as_millis());
-        Self { attempt, node: host(), job: None }
+        Self { attempt, node: host(Path::new("/")), job: None }
     }
 }
 
-fn host() -> String {
-    let name = corun_files::kernel_text("/proc/sys/kernel/hostname").unwrap_or_default();
+fn host(root: &Path) -> String {
+    let name = corun_files::kernel_text(root.join("proc/sys/kernel/hostname")).unwrap_or_default();
     Some(name.trim()).filter(|it| !it.is_empty()).unwrap_or("unknown").to_owned()
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
-use corun_machine::{Machine, ProcessorState, RootFiles};
+use corun_machine::{Machine, ProcessorState, RootFiles, SystemFiles};
 use corun_record::{
     Actionable, Arm, Caveat, Design, Document, Ending, Estimate, Exit, MachineSummary, Metric,
     Placement, Run, Sample, Workload,
@@ -172,7 +172,7 @@ impl<'a> Measurement<'a> {
             executor.set_operations(run.workload.operations as u64);
         }
         if let Some(earlier) = &earlier {
-            let machine = machine_summary(machine);
+            let machine = machine_summary(machine, Path::new("/"));
             earlier.check(&machine, &resolved.description, resolved.sized_by, &layout.arms)?;
             caveats.extend(earlier.caveats(&resolved.description));
         }
@@ -325,7 +325,7 @@ impl<'a> Measurement<'a> {
             elapsed_s: self.executor.elapsed().as_secs_f64(),
             ending: Ending::interrupted(),
             workload,
-            machine: machine_summary(self.machine),
+            machine: machine_summary(self.machine, Path::new("/")),
             design,
             arms: self.layout.arms.clone(),
             not_possible: self.layout.not_possible.clone(),
@@ -337,18 +337,16 @@ impl<'a> Measurement<'a> {
     }
 }
 
-/// The few facts of a machine that every result has.
-pub fn machine_summary(machine: &Machine) -> MachineSummary {
+/// The few facts of a machine that every result has; `root` is where the machine was read, `/` for this one.
+pub fn machine_summary(machine: &Machine, root: &Path) -> MachineSummary {
     let online = machine.logical_cpus.iter().filter(|cpu| cpu.online);
     let cores = usable_cores(machine);
-    let (frequency, state) = settings(machine);
+    let (frequency, state) = settings(machine, root);
     MachineSummary {
-        host: host(),
+        host: host(root),
         cpu_model: machine.cpu_model.clone(),
         hypervisor: machine.hypervisor.clone(),
-        kernel: corun_files::kernel_text("/proc/sys/kernel/osrelease")
-            .ok()
-            .map(|text| text.trim().to_owned()),
+        kernel: kernel_setting(root, "osrelease"),
         online_cpus: online.clone().count() as u32,
         allowed_cpus: online.filter(|cpu| cpu.allowed).count() as u32,
         cores: cores.len() as u32,
@@ -364,15 +362,20 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
     }
 }
 
-/// The name of this host.
-pub fn host() -> Option<String> {
-    let name = corun_files::kernel_text("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+/// The name of the host whose files lie below `root`.
+pub fn host(root: &Path) -> Option<String> {
+    kernel_setting(root, "hostname")
 }
 
-/// What the running kernel reports of clocks, microcode and mitigations.
-fn settings(machine: &Machine) -> (FrequencyControl, ProcessorState) {
-    RootFiles::open(Path::new("/")).map_or_else(
+fn kernel_setting(root: &Path, name: &str) -> Option<String> {
+    let mut files = RootFiles::open(root).ok()?;
+    let text = files.read(&format!("proc/sys/kernel/{name}")).ok()?;
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}
+
+/// What the kernel reports of clocks, microcode and mitigations.
+fn settings(machine: &Machine, root: &Path) -> (FrequencyControl, ProcessorState) {
+    RootFiles::open(root).map_or_else(
         |_| Default::default(),
         |mut files| {
             let frequency = FrequencyControl::read(&mut files, &machine.allowed());

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::SystemTime;
 
 /// The name of the CPU model, as the kernel gives it; empty if it does not.
-pub(crate) fn cpu() -> String {
-    cpuinfo("model name").unwrap_or_default()
+pub(crate) fn cpu(root: &Path) -> String {
+    cpuinfo(root, "model name").unwrap_or_default()
 }
 
 /// The features of the CPU, by their names in the kernel, sorted.
-pub(crate) fn features() -> Vec<String> {
-    let flags = cpuinfo("flags").or_else(|| cpuinfo("Features")).unwrap_or_default();
+pub(crate) fn features(root: &Path) -> Vec<String> {
+    let flags = cpuinfo(root, "flags").or_else(|| cpuinfo(root, "Features")).unwrap_or_default();
     let mut flags: Vec<_> = flags.split_whitespace().map(str::to_owned).collect();
     flags.sort();
     flags
@@ -43,8 +44,8 @@ pub(crate) fn now() -> String {
 }
 
 /// The first CPU's value of a key.
-fn cpuinfo(key: &str) -> Option<String> {
-    let text = corun_files::kernel_text("/proc/cpuinfo").ok()?;
+fn cpuinfo(root: &Path, key: &str) -> Option<String> {
+    let text = corun_files::kernel_text(root.join("proc/cpuinfo")).ok()?;
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     let mut values = pairs.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim());
     values.next().map(str::to_owned)

@@ -5,6 +5,7 @@
 //! native run after, because a program may use up what it works on.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -93,8 +94,8 @@ pub fn run_trace<W: Write + Send + 'static>(
             name: chosen.tracer.name().to_owned(),
             version: chosen.tracer.version(),
         },
-        cpu: origin::cpu(),
-        features: origin::features(),
+        cpu: origin::cpu(Path::new("/")),
+        features: origin::features(Path::new("/")),
         kernel: origin::kernel(),
         started: origin::now(),
         plan: plan.clone(),

@@ -1,7 +1,8 @@
 //! What a workload is to its caller: something that prepares a job for a number of workers.
 //!
-//! A workload never times itself. The caller starts, pins, synchronises and times the workers and
-//! decides how many operations they do, as in lmbench (McVoy and Staelin 1996).
+//! A workload never times its run. The caller starts, pins, synchronises and times the workers and
+//! decides how many operations they do, as in lmbench (McVoy and Staelin 1996). Only the latencies of
+//! single requests are a workload's own: nobody else sees where a request of a replayed load ends.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;

@@ -16,25 +16,8 @@ use crate::terminal;
 /// # Errors
 /// If it cannot be read.
 pub(crate) fn this_machine() -> Result<MachineSummary, Problem> {
-    Ok(machine_summary(&Machine::read(Path::new("/"))?))
-}
-
-/// A machine that was read below a root; a captured one lacks what only the running kernel reports.
-pub(crate) fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
-    let summary = machine_summary(machine);
-    match root == Path::new("/") {
-        true => summary,
-        false => MachineSummary {
-            host: None,
-            kernel: None,
-            governors: Vec::new(),
-            frequency_drivers: Vec::new(),
-            turbo: None,
-            microcode: None,
-            vulnerabilities: Default::default(),
-            ..summary
-        },
-    }
+    let root = Path::new("/");
+    Ok(machine_summary(&Machine::read(root)?, root))
 }
 
 /// Where a document goes, found writable before anything is done, and when the command began.

@@ -2,7 +2,7 @@
 //!
 //! A store that cannot be written is remarked on, once; the answer is shown all the same.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ pub(crate) fn newest_capacity() -> Result<Option<Record<CapacityCurve>>, Problem
     let Some(file) = place()? else { return Ok(None) };
     let Some(store) = Store::open_existing(&file)? else { return Ok(None) };
     let filter = Filter {
-        host: corun_measure::host(),
+        host: corun_measure::host(Path::new("/")),
         command: Some("capacity".to_owned()),
         limit: Some(1),
         ..Filter::default()
@@ -172,7 +172,7 @@ impl Keeper {
             command: command.clone(),
             line: std::env::args_os().skip(1).collect(),
             folder: folder.to_string_lossy().into_owned(),
-            host: corun_measure::host(),
+            host: corun_measure::host(Path::new("/")),
             started: None,
             tags: Vec::new(),
         };

@@ -1,6 +1,7 @@
 //! A sweep from request to document: resolve what to run, lay the grid out, search, and say what follows.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use corun_machine::Machine;
@@ -17,9 +18,10 @@ use super::experiment::{
 use super::grid::{Family, Grid, Point};
 use super::objective::{slowest_p99, wants_most_workers};
 use super::search::ANALYSES;
-use crate::analysis::{cpu_use, on_ratio_scale};
+use crate::analysis::on_ratio_scale;
 use crate::caveats;
 use crate::cores::why_no_siblings;
+use crate::cpu_use;
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::Executor;
 use crate::measurement::{MeasureError, machine_summary};
@@ -191,7 +193,7 @@ impl<'a> ThreadSearch<'a> {
         let mut seen = caveats::of(&arms, &sweep.samples, &[], hypervisor);
         seen.extend(cpu_share.and_then(cpu_use::caveat));
         let record = Record {
-            machine: Some(machine_summary(self.machine)),
+            machine: Some(machine_summary(self.machine, Path::new("/"))),
             ending: outcome.ending,
             caveats: [self.caveats, seen].concat(),
             ..Record::new(started, elapsed_s, sweep)

@@ -1,5 +1,6 @@
 //! A curve from request to document: resolve what to run, lay the arms out, run them in random blocks, analyse.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use corun_machine::Machine;
@@ -156,7 +157,7 @@ impl<'a> CapacityMeasurement<'a> {
         }
         let elapsed_s = self.started.elapsed().unwrap_or_default().as_secs_f64();
         let record = Record {
-            machine: Some(machine_summary(self.machine)),
+            machine: Some(machine_summary(self.machine, Path::new("/"))),
             ending: outcome.ending,
             caveats: limits,
             ..Record::new(started, elapsed_s, body)

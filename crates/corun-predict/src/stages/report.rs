@@ -1,5 +1,6 @@
 //! Report: the prediction as a document, with predicted and measured figures side by side.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use corun_measure::machine_summary;
@@ -58,7 +59,7 @@ impl Report<'_> {
             command: recorded.trace.opening().command.clone(),
             workload: job.workload.clone(),
             seed: Some(job.beside.seed),
-            machine: machine_summary(job.machine),
+            machine: machine_summary(job.machine, Path::new("/")),
             ending: Ending::completed(),
             traced: TracedPart {
                 tracer: job.tracer.tracer.name().to_owned(),

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.list {
         let answer = Answer::open(arguments.json.as_deref())?;
         let list = Record {
-            machine: Some(machine_summary(&machine)),
+            machine: Some(machine_summary(&machine, Path::new("/"))),
             ..answer.record(list(&properties, &facts))
         };
         answer.write(&list, |list, columns| list_audit_properties(&list.body, columns))?;
@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             true => Ending::interrupted(),
             false => Ending::time_up(settings.max_time),
         },
-        machine: machine_summary(&machine),
+        machine: machine_summary(&machine, Path::new("/")),
         pinned_to: facts.pinned_to,
         evidence_source: native.evidence_source(),
         caveats: [initial_state.caveats(), caveats(&machine, &native, &outcome.rows)].concat(),

@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_machine::doctor::{Report, Severity, draw};
+use corun_measure::machine_summary;
 use corun_record::{Exit, Record};
 
-use crate::answer::{Answer, summary_of};
+use crate::answer::Answer;
 use crate::problem::{Problem, code};
 use crate::{terminal, values};
 
@@ -55,7 +56,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let report = Report::read(&arguments.root, arguments.watch)?;
     let machine = Machine::read(&arguments.root)?;
     let record = Record {
-        machine: Some(summary_of(&machine, &arguments.root)),
+        machine: Some(machine_summary(&machine, &arguments.root)),
         caveats: report.caveats(),
         ..answer.record(report)
     };

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use corun_files::InputKind;
 use corun_machine::Machine;
+use corun_measure::machine_summary;
 use corun_record::{Bench, Document, MachineSummary, shown};
 use corun_sched::{Costs, Load, Pairs, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
 use super::pairs::NamedPairs;
-use crate::answer::summary_of;
 use crate::problem::Problem;
 use crate::values;
 
@@ -37,7 +37,7 @@ impl Request {
         let root = self.root.as_deref().unwrap_or(Path::new("/"));
         let machine = Machine::read(root)?;
         let name = machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
-        Ok((Some(summary_of(&machine, root)), name, Topology::of_machine(&machine)))
+        Ok((Some(machine_summary(&machine, root)), name, Topology::of_machine(&machine)))
     }
 
     fn slowdowns(&self, topology: &Topology) -> Result<Slowdowns, Problem> {

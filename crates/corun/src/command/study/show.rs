@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let plans = study.plans(&Host { machine: &machine, with_smt_on: None });
     let (cycles, caveats) = arguments.prediction.cycles(&study)?;
     let shown = Record {
-        machine: Some(machine_summary(&machine)),
+        machine: Some(machine_summary(&machine, Path::new("/"))),
         caveats,
         ..answer.record(study.description(&plans, &cycles))
     };

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
+use corun_measure::machine_summary;
 use corun_monitor::screen::{Colours, Grouping, Input, Order, Selection, SortBy, View, live, text};
 use corun_monitor::{MonitorError, Options, Recorded, Recorder, Replay, Source, System, Tasks};
 use corun_record::{Exit, Record};
 
-use crate::answer::{Answer, summary_of};
+use crate::answer::Answer;
 use crate::problem::{Problem, code, say};
 use crate::yields::Yields;
 use crate::{terminal, values};
@@ -212,7 +213,7 @@ impl Arguments {
         let Opened { machine, mut source } = self.open()?;
         let activity = source.next(self.interval)?;
         let origin = self.replay.as_ref().unwrap_or(&self.root);
-        let machine = Some(summary_of(&machine, origin));
+        let machine = Some(machine_summary(&machine, origin));
         let record = Record { machine, ..answer.record(activity) };
         answer.write(&record, |record, columns| {
             let mut view = self.view();

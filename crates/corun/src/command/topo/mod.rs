@@ -12,10 +12,11 @@ use clap::Args;
 use corun_machine::probe::{self, Probe, ProbeObserver, Topology};
 use corun_machine::{Machine, Names};
 use corun_measure::execution::Interrupt;
+use corun_measure::machine_summary;
 use corun_record::{Document, Ending, Exit, Record, on_lines};
 use corun_report::Destination;
 
-use crate::answer::{Head, summary_of};
+use crate::answer::Head;
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::{interruption, seed, terminal, values};
@@ -66,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let probe = arguments.probe.then(|| arguments.probe(&machine)).transpose()?;
     let is_partial = probe.as_ref().is_some_and(|probe| probe.interrupted);
     let record = Record {
-        machine: Some(summary_of(&machine, &arguments.root)),
+        machine: Some(machine_summary(&machine, &arguments.root)),
         ending: Ending::of(is_partial),
         ..head.record(Topology { machine, probe })
     };

@@ -8,9 +8,10 @@ use clap::Args;
 use corun_machine::doctor::{Pause, Sleep};
 use corun_machine::sharing::{CpuSharing, Wanted, describe};
 use corun_machine::{CpuSet, Machine, MachineError, RootFiles, SystemFiles};
+use corun_measure::machine_summary;
 use corun_record::{Exit, Record};
 
-use crate::answer::{Answer, summary_of};
+use crate::answer::Answer;
 use crate::problem::{Problem, code};
 use crate::values;
 
@@ -59,7 +60,8 @@ pub(super) fn run(
     let mut sleep = Sleep(watch);
     let pause = live.then_some(&mut sleep as &mut dyn Pause);
     let sharing = CpuSharing::read(&mut files, &machine, wanted, pause)?;
-    let record = Record { machine: Some(summary_of(&machine, root)), ..answer.record(sharing) };
+    let record =
+        Record { machine: Some(machine_summary(&machine, root)), ..answer.record(sharing) };
     answer.write(&record, |record, columns| describe(&record.body, columns.into()))?;
     Ok(code(Exit::Done))
 }

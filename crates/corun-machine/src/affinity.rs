@@ -85,6 +85,12 @@ impl Affinity {
         Ok(Self::of(thread)?.cpus())
     }
 
+    /// Pins a thread to one CPU, 0 being the calling one; false if the kernel did not do it.
+    pub fn pin(thread: libc::pid_t, cpu: u32) -> bool {
+        let only = [cpu].into();
+        Self::new(&only).apply_and_verify(thread).is_ok_and(|cpus| cpus == only)
+    }
+
     /// The CPUs of the mask.
     pub fn cpus(&self) -> CpuSet {
         let bits = |(index, &word): (usize, &libc::c_ulong)| {

@@ -1,6 +1,5 @@
 //! From samples to observations, verdicts and caveats; repeatable from a stored run.
 
-pub(crate) mod cpu_use;
 mod details;
 pub(crate) mod service;
 
@@ -13,7 +12,9 @@ use corun_record::{
 use corun_workload::Row;
 
 use crate::caveats;
+pub use crate::comparison::Workers;
 use crate::comparison::{Comparison, comparisons, headline};
+use crate::cpu_use;
 use crate::foreign_load::ForeignLoadByArm;
 use crate::sentences::Finding;
 use crate::series::Series;
@@ -37,19 +38,6 @@ pub struct AnalysisRequest {
     pub workers: Workers,
     /// The row of a published suite that is measured.
     pub row: Option<Row>,
-}
-
-/// What the workers of one arm are to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Workers {
-    /// Each does as much as any other, in a time of its own.
-    Alike,
-    /// Each is counted over one window, in which some may do more than others.
-    Counted,
-    /// Some work and others wait for them or hand work on.
-    Together,
-    /// They are a server's, and are not distinguished.
-    Service,
 }
 
 /// What follows from samples.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::{Arm, Caveat, Evidence, Metric, Mode, Observation, Pinning, Sample};
 
-use crate::analysis::cpu_use;
 use crate::comparison::{Comparison, comparisons};
+use crate::cpu_use;
 use crate::foreign_load::{ForeignLoadByArm, is_long};
 use crate::series::Series;
 use corun_stats::{drift, is_difference, median, outliers, percent};

@@ -5,6 +5,19 @@
 
 use corun_record::{Arm, Metric, Placement, SmtState};
 
+/// What the workers of one arm are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workers {
+    /// Each does as much as any other, in a time of its own.
+    Alike,
+    /// Each is counted over one window, in which some may do more than others.
+    Counted,
+    /// Some work and others wait for them or hand work on.
+    Together,
+    /// They are a server's, and are not distinguished.
+    Service,
+}
+
 /// A metric between two arms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {

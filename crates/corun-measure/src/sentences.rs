@@ -2,7 +2,7 @@
 
 use corun_record::{Arm, Estimate, Metric, Placement};
 
-use crate::analysis::{Workers, service};
+use crate::comparison::Workers;
 use corun_stats::{TOO_UNCERTAIN, Unsettled, Verdict, percent, says_something};
 
 /// What was found between two arms.
@@ -101,7 +101,7 @@ impl Finding<'_> {
         let times = format!("{:.*} times", decimals(estimate), estimate.value);
         let a_core = arm.workers.checked_div(arm.cores).unwrap_or(0);
         match self.metric {
-            metric if self.workers == Workers::Service => service::finding(metric, arm, &times),
+            metric if self.workers == Workers::Service => service_finding(metric, arm, &times),
             Metric::SmtYield if together => {
                 format!("all together do {times} the work they do with idle siblings")
             }
@@ -179,6 +179,40 @@ impl Finding<'_> {
         let Estimate { low, high, .. } = *self.estimate;
         let decimals = decimals(self.estimate);
         format!("95 % interval {low:.decimals$} to {high:.decimals$}")
+    }
+}
+
+/// What a comparison of throughputs found, where these are a service's; `times` is its figure.
+fn service_finding(metric: Metric, arm: &Arm, times: &str) -> String {
+    let Arm { cores, workers, .. } = arm;
+    match metric {
+        Metric::SmtYield => {
+            format!(
+                "the server answers {times} the requests per second that it answers with idle siblings"
+            )
+        }
+        Metric::CoreEquivalence => {
+            format!(
+                "as many logical CPUs on cores of their own answer {times} the requests per second"
+            )
+        }
+        Metric::MultitaskingGain => format!(
+            "on siblings the server answers {times} the requests per second that it answers on one logical CPU of each core"
+        ),
+        Metric::TimeSlicing => format!(
+            "with {} workers on each logical CPU the server answers {times} the requests per second that it answers with one",
+            workers.checked_div(*cores).unwrap_or(0)
+        ),
+        Metric::Scaling => format!(
+            "on {cores} cores the server answers {times} the requests per second that it answers on one"
+        ),
+        Metric::Speedup => {
+            format!("with {workers} workers the server answers {times} the requests per second")
+        }
+        Metric::FreePlacement => {
+            format!("the server answers {times} the requests per second that it answers pinned")
+        }
+        other => format!("{} is {times}", other.name()),
     }
 }
 

@@ -21,7 +21,7 @@ use self::overlap::{Siblings, TaskTimes};
 use self::switches::Switches;
 use self::watch::Watch;
 use crate::clock::{cpu_time_ns, now_ns, own_thread, sleep_until};
-use crate::system::{CpuUse, ProcFiles};
+use crate::proc::{CpuUse, ProcFiles};
 
 /// Records of switches are taken over this often, at least and at most; more often where they fill their buffers.
 const DRAIN_NS: [u64; 2] = [2_000_000, 50_000_000];
@@ -317,7 +317,7 @@ impl Found {
 }
 
 /// The busy shares of a core's CPUs.
-fn busy(cpus: &[CpuUse]) -> Vec<crate::system::Range> {
+fn busy(cpus: &[CpuUse]) -> Vec<crate::proc::Range> {
     cpus.iter().map(|it| it.busy).collect()
 }
 

@@ -10,6 +10,7 @@ mod co_busy;
 mod descendants;
 mod error;
 pub mod exporter;
+mod proc;
 mod recording;
 pub mod screen;
 mod source;

@@ -2,9 +2,6 @@
 //!
 //! An interval lies between two readings of `/proc/stat` and of the tasks; [`crate::co_busy`] watches the siblings meanwhile.
 
-mod cpus;
-mod proc;
-
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,11 +13,10 @@ use corun_record::{
     Activity, Companion, CoreActivity, CpuActivity, TaskActivity, YieldRange, YieldSource, shown,
 };
 
-pub(crate) use self::cpus::{Accounts, CpuUse, Range};
-pub(crate) use self::proc::{ProcFiles, Task, TaskFiles};
 use crate::capacity::capacity_use;
 use crate::clock::{now_ns, sleep_until};
 use crate::co_busy::{CoBusy, Cores, Found};
+use crate::proc::{Accounts, CpuUse, ProcFiles, Task, TaskFiles};
 use crate::tasks::{Known, Process, TaskTable};
 use crate::{MonitorError, Source, Tasks};
 

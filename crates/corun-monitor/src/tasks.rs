@@ -4,16 +4,12 @@
 //! then those first that were active lately: mostly they account for all that it used. All its threads are searched
 //! for the rest, where that is worth reading so many.
 
-mod stat;
-
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::system::{Task, TaskFiles};
-
-pub(crate) use stat::{Stat, number};
+use crate::proc::{Stat, Task, TaskFiles, number};
 
 /// Less than this share of what a process used is not searched for among its quiet threads.
 const UNEXPLAINED: f64 = 0.1;

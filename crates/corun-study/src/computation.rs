@@ -3,35 +3,8 @@
 
 use serde::Deserialize;
 
+use crate::figure::{By, Figure, RatioOf, figure_of, range_of};
 use crate::range::Range;
-use crate::study::Study;
-
-/// A ratio of two figures.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RatioOf {
-    /// The figure above the line.
-    pub of: String,
-    /// The figure below it.
-    pub over: String,
-    /// A constant factor, for instance 2 where one side did twice the work.
-    #[serde(default = "one")]
-    pub factor: f64,
-    /// What stands for a figure that has a time for each worker.
-    #[serde(default)]
-    pub by: By,
-}
-
-/// What stands for the times of several workers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum By {
-    /// The largest: the time until the last worker ended.
-    #[default]
-    Makespan,
-    /// Their mean.
-    Mean,
-}
 
 /// A sum over published figures.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -80,28 +53,6 @@ pub enum Computation {
     },
 }
 
-impl RatioOf {
-    /// The ratio, and the range that the published digits leave.
-    pub(crate) fn range(&self, study: &Study) -> Range {
-        let [of, over] = self.sides(study);
-        of.over(over).map(|ratio| self.factor * ratio)
-    }
-
-    fn sides(&self, study: &Study) -> [Range; 2] {
-        [&self.of, &self.over].map(|id| study.range_of(id, self.by))
-    }
-}
-
-impl By {
-    /// What stands for these.
-    pub(crate) fn of(self, seconds: &[Range]) -> Range {
-        Range::of_all(seconds, |all| match self {
-            Self::Makespan => all.fold(0.0, f64::max),
-            Self::Mean => all.sum::<f64>() / seconds.len() as f64,
-        })
-    }
-}
-
 impl Computation {
     /// The figures it refers to, each with the name of the field.
     pub(crate) fn references(&self) -> Vec<(&'static str, &str)> {
@@ -145,11 +96,11 @@ impl Computation {
 
     /// The result with the range that the digits of its members leave: a ratio; of calls their
     /// number, of a share and of time saved a fraction.
-    pub fn result(&self, study: &Study) -> Range {
-        let published = |id: &str| study.range_of(id, By::Makespan);
+    pub fn result(&self, figures: &[Figure]) -> Range {
+        let published = |id: &str| range_of(figures, id, By::Makespan);
         let all = |ids: &[String]| ids.iter().map(|id| published(id)).collect::<Vec<_>>();
         match self {
-            Self::Ratio(ratio) => ratio.range(study),
+            Self::Ratio(ratio) => ratio.range(figures),
             Self::GeometricMean { of } => {
                 Range::of_all(&all(of), |members| geometric_mean(members))
             }
@@ -167,13 +118,13 @@ impl Computation {
     }
 
     /// The computation with its result as one line.
-    pub fn line(&self, study: &Study) -> String {
-        let result = self.result(study);
-        let published = |id: &str| study.range_of(id, By::Makespan);
+    pub fn line(&self, figures: &[Figure]) -> String {
+        let result = self.result(figures);
+        let published = |id: &str| range_of(figures, id, By::Makespan);
         match self {
             Self::Ratio(ratio) => {
                 let RatioOf { of, over, factor, by } = ratio;
-                let [above, below] = ratio.sides(study).map(|side| short(side.value));
+                let [above, below] = ratio.sides(figures).map(|side| short(side.value));
                 let times = if *factor == 1.0 { String::new() } else { format!("{factor} x ") };
                 let mean = if *by == By::Mean { "mean " } else { "" };
                 format!(
@@ -197,7 +148,7 @@ impl Computation {
                 )
             }
             Self::Calls { of, seconds, credit } => {
-                let figure = study.figure(of).expect("references were checked on loading");
+                let figure = figure_of(figures, of).expect("references were checked on loading");
                 let rate = published(of).value;
                 let unit = figure.quantity.unit();
                 format!(
@@ -226,10 +177,6 @@ impl Computation {
 pub(crate) fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = values.map(f64::ln).collect();
     (logs.iter().sum::<f64>() / logs.len() as f64).exp()
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 /// At most four decimals, none that are zero.

@@ -7,10 +7,12 @@ use corun_record::{Arm, CpuTime, Estimate, Evidence, Metric, Mode, Run, StudyFig
 
 use crate::arm::StudyArm;
 use crate::computation::geometric_mean;
+use crate::experiment::Rerun;
+use crate::figure::{Figure, Value};
 use crate::plan::{PlannedArm, UNKNOWN_WORK};
 use crate::prediction::SimulatedCycles;
 use crate::quantity::Quantity;
-use crate::study::{Figure, Rerun, Study, Value};
+use crate::study::Study;
 
 /// How an experiment ended.
 #[derive(Debug, Clone)]

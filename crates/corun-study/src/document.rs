@@ -8,9 +8,11 @@ use corun_record::{
 };
 
 use crate::column_error::of_predicted;
+use crate::experiment::{Experiment, Rerun};
+use crate::figure::Figure;
 use crate::plan::{PlannedArm, Setting, StudyStep};
 use crate::prediction::SimulatedCycles;
-use crate::study::{Experiment, Figure, Rerun, Study};
+use crate::study::Study;
 
 impl Study {
     /// The study as a line of the list.

@@ -70,3 +70,6 @@ impl Actionable for StudyError {
         }
     }
 }
+
+/// What is wrong, and the place in the text.
+pub(crate) type ValidationError = (usize, String);

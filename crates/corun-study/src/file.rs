@@ -9,11 +9,12 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::arm::StudyArm;
-use crate::computation::RatioOf;
 use crate::confinement::Fraction;
+use crate::experiment::SmtNeed;
+use crate::figure::RatioOf;
 use crate::modelled::FileModel;
 use crate::prediction::FilePrediction;
-use crate::study::{Citation, Finding, PublishedMachine, SmtNeed};
+use crate::study::{Citation, Finding, PublishedMachine};
 
 /// The `format` of a study file.
 pub(crate) const FORMAT: &str = "corun-study";

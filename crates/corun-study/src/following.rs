@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use corun_record::Estimate;
 
-use crate::computation::{By, geometric_mean};
-use crate::study::{Study, Value};
+use crate::computation::geometric_mean;
+use crate::figure::{By, Figure, Value, range_of};
 
-/// Adds the ratios and means of the study whose members all have an estimate. Figures in whose seconds others are given
+/// Adds the ratios and means among the figures whose members all have an estimate. Figures in whose seconds others are given
 /// count with their published value, so that a ratio to one is what was predicted.
 pub(crate) fn add_following<'a>(
-    study: &Study,
+    figures: &[Figure],
     bases: impl Iterator<Item = &'a String>,
     estimates: &mut BTreeMap<String, Estimate>,
 ) {
     let published = bases.map(|id| {
-        let value = study.range_of(id, By::Mean).value;
+        let value = range_of(figures, id, By::Mean).value;
         (id.clone(), Estimate { value, low: value, high: value, level: 1.0, blocks: 1 })
     });
     let published: BTreeMap<String, Estimate> = published.collect();
     let of = |id: &String| published.get(id).or_else(|| estimates.get(id));
     let mut following = BTreeMap::new();
-    for figure in study.figures.iter().filter(|it| !estimates.contains_key(&it.id)) {
+    for figure in figures.iter().filter(|it| !estimates.contains_key(&it.id)) {
         let estimate = match &figure.value {
             Value::Computed(ratio) => {
                 let both = of(&ratio.of).zip(of(&ratio.over));

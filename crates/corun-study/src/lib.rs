@@ -12,6 +12,8 @@ mod confinement;
 mod counterpart;
 mod document;
 mod error;
+mod experiment;
+mod figure;
 mod file;
 mod following;
 mod library;
@@ -32,9 +34,11 @@ mod validation;
 mod value;
 
 pub use arm::{Amount, StudyArm, UnknownArm};
-pub use computation::{By, Computation, RatioOf};
+pub use computation::Computation;
 pub use confinement::{Fraction, UnknownFraction};
 pub use error::StudyError;
+pub use experiment::{Experiment, Rerun, SmtNeed};
+pub use figure::{By, Figure, RatioOf, Value};
 pub use library::{all, find, names};
 pub use modelled::Model;
 pub use plan::{Host, PlannedArm, Setting, StudyStep};
@@ -46,6 +50,4 @@ pub use range::Range;
 pub use run::{RunError, Settings, StudyObserver, StudyOutcome, run_study};
 pub use selection::Selection;
 pub use shares::Shares;
-pub use study::{
-    Citation, Experiment, Figure, Finding, PublishedMachine, Rerun, SmtNeed, Study, Value,
-};
+pub use study::{Citation, Finding, PublishedMachine, Study};

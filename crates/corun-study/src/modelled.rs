@@ -10,9 +10,9 @@ use corun_sched::policy::PolicyEntry;
 use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology, load, schedule};
 use serde::Deserialize;
 
+use crate::figure::{Figure, Value, figure_of};
 use crate::following::add_following;
 use crate::quantity::Quantity;
-use crate::study::{Figure, Study, Value};
 
 /// How a study's figures are modelled.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,14 +184,14 @@ impl Model {
 
     /// The modelled figures of a study, by id, in the units of their quantities; others follow from
     /// them as the published ones do.
-    pub fn estimates(&self, study: &Study) -> BTreeMap<String, Estimate> {
+    pub fn estimates(&self, figures: &[Figure]) -> BTreeMap<String, Estimate> {
         let mut estimates: BTreeMap<String, Estimate> = BTreeMap::new();
         for modelled in &self.figures {
-            if let Some(figure) = study.figure(&modelled.figure) {
+            if let Some(figure) = figure_of(figures, &modelled.figure) {
                 estimates.extend(self.estimate(modelled, figure).map(|it| (figure.id.clone(), it)));
             }
         }
-        add_following(study, std::iter::empty(), &mut estimates);
+        add_following(figures, std::iter::empty(), &mut estimates);
         estimates
     }
 

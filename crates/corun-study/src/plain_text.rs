@@ -5,7 +5,7 @@ use corun_record::on_one_line;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::validation::ValidationError;
+use crate::error::ValidationError;
 
 /// Refuses control characters in any text of a TOML document, names included. A text that is no TOML
 /// is left to the reader.

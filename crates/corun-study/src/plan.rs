@@ -2,6 +2,8 @@
 //!
 //! Pure: the same machine gives the same plan, which `corun study show` prints and `run` follows.
 
+use std::time::Duration;
+
 use corun_machine::{CpuSet, Machine};
 use corun_measure::cores::{Core, core_types, usable_cores, why_no_siblings};
 use corun_measure::layout::{Layout, LayoutError, LayoutRequest};
@@ -11,8 +13,9 @@ use corun_workload::Parameters;
 
 use crate::arm::StudyArm;
 use crate::confinement::confined;
-use crate::sizes::Sizes;
-use crate::study::{Experiment, Figure, Rerun, SmtNeed, Study};
+use crate::experiment::{Experiment, Rerun, SmtNeed};
+use crate::figure::Figure;
+use crate::study::Study;
 
 /// Why seconds have no counterpart.
 pub(crate) const UNKNOWN_WORK: &str =
@@ -43,6 +46,15 @@ pub struct StudyStep {
     placements: Vec<Placement>,
     cores: Option<u32>,
     core_type: Option<String>,
+}
+
+/// The size of one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub blocks: u32,
+    pub sample_time: Duration,
+    pub max_time: Duration,
+    pub timeout: Duration,
 }
 
 /// What a step does with SMT.

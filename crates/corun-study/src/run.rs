@@ -17,12 +17,13 @@ use corun_record::{
 use crate::column_error::errors;
 use crate::confinement::{Confinement, confined};
 use crate::counterpart::{StepOutcome, figures};
-use crate::plan::{Host, PlannedArm, Setting, StudyStep, plan};
+use crate::experiment::{Experiment, Rerun};
+use crate::plan::{Host, PlannedArm, Setting, Sizes, StudyStep, plan};
 use crate::prediction::SimulatedCycles;
 use crate::selection::Selection;
 use crate::shares::MeasuredShares;
-use crate::sizes::{Sizes, least_time, weight};
-use crate::study::{Experiment, Rerun, Study};
+use crate::sizes::{least_time, weight};
+use crate::study::Study;
 
 /// How a study is run.
 #[derive(Debug)]

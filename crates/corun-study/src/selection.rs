@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use corun_record::nearest_first;
 
-use crate::computation::RatioOf;
 use crate::error::StudyError;
-use crate::study::{Figure, Study, Value};
+use crate::figure::RatioOf;
+use crate::figure::{Figure, Value};
+use crate::study::Study;
 
 /// The figures that are reported, and the experiments that they are measured in.
 #[derive(Debug, Clone, PartialEq, Eq)]

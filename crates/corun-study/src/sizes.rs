@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corun_measure::experiment::{FEWEST_BLOCKS, FEWEST_CYCLES};
 
-use crate::plan::{Setting, StudyStep};
+use crate::plan::{Setting, Sizes, StudyStep};
 
 /// How long a run should take, where there is time enough.
 const COMFORTABLE: Duration = Duration::from_millis(150);
@@ -16,15 +16,6 @@ const SPARE: f64 = 0.7;
 const CALIBRATION: u32 = 2;
 /// Runs after the four switches of a cycle that are not counted.
 const AFTER_SWITCHES: u32 = 3;
-
-/// The size of one step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    pub blocks: u32,
-    pub sample_time: Duration,
-    pub max_time: Duration,
-    pub timeout: Duration,
-}
 
 impl Sizes {
     /// The size of a step that may take `share`, whose runs should take `least_run`.

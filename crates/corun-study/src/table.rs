@@ -3,7 +3,7 @@
 use toml::Spanned;
 
 use crate::arm::StudyArm;
-use crate::computation::{By, RatioOf};
+use crate::figure::{By, RatioOf};
 use crate::file::{Column, FileExperiment, FileFigure, FileTable, Row, RowNotes};
 
 /// Experiments and figures, each with the place in the file that it comes from.

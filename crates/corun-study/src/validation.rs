@@ -12,21 +12,20 @@ use toml::Spanned;
 
 use crate::arm::StudyArm;
 use crate::computation::Computation;
-use crate::error::StudyError;
+use crate::error::{StudyError, ValidationError};
+use crate::experiment::{Experiment, Rerun, SmtNeed};
+use crate::figure::{Figure, Value};
 use crate::file::{FORMAT, File, FileExperiment, FileFigure, FileShares, VERSION};
 use crate::plain_text;
 use crate::quantity::Quantity;
 use crate::roles;
 use crate::shares::Shares;
-use crate::study::{Experiment, Figure, Finding, Rerun, SmtNeed, Study, Value};
+use crate::study::{Finding, Study};
 use crate::table;
 use crate::value::{is_positive, share, value};
 
 /// The time that a rerun may be given.
 const MAX_TIMES: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
-
-/// What is wrong, and the place in the text.
-pub(crate) type ValidationError = (usize, String);
 
 /// Reads a study file called `name`.
 ///

@@ -4,10 +4,10 @@
 
 use toml::Spanned;
 
+use crate::figure::Value;
 use crate::file::FileFigure;
 use crate::quantity::Quantity;
 use crate::range::Range;
-use crate::study::Value;
 
 /// The value of a figure in the unit of its quantity, and its digits after the decimal point.
 ///

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use corun_record::nearest_first;
-
-use crate::{WorkloadError, quantity};
+use crate::quantity;
 
 /// A workload's description of itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -194,19 +192,6 @@ impl Tag {
         Self::Scheduling,
     ];
 
-    /// The tag of this name.
-    ///
-    /// # Errors
-    /// [`WorkloadError::UnknownTag`], with the nearest names first.
-    pub fn find(name: &str) -> Result<Self, WorkloadError> {
-        Self::ALL.into_iter().find(|tag| tag.name() == name).ok_or_else(|| {
-            WorkloadError::UnknownTag {
-                found: name.to_owned(),
-                known: nearest_first(name, Self::ALL.into_iter().map(Self::name)),
-            }
-        })
-    }
-
     /// The tag as users see and type it.
     pub fn name(self) -> &'static str {
         match self {
@@ -371,4 +356,9 @@ pub struct LineSharing {
     pub shared: &'static str,
     /// The value that gives each worker a line, and a pair of lines, of its own.
     pub own: &'static str,
+}
+
+/// A row's name without the suite's.
+pub(crate) fn within_suite(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }

@@ -1,14 +1,12 @@
 //! What can go wrong between a user's words and a prepared workload.
 
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use corun_record::{Actionable, Exit, may_mean};
 use rustix::io::Errno;
 
-use crate::Suite;
-use crate::load::LoadMismatch;
-use crate::registry::within_suite;
+use crate::descriptor::{Domain, Suite, within_suite};
 
 /// A workload cannot be found, parsed or prepared.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +69,7 @@ pub enum WorkloadError {
         /// The parameter.
         parameter: &'static str,
         /// The values it takes.
-        expected: crate::Domain,
+        expected: Domain,
         /// The value given.
         found: String,
     },
@@ -227,6 +225,31 @@ pub enum WorkloadError {
         /// The system's reason.
         source: io::Error,
     },
+}
+
+/// A request that ends otherwise than its line of a load says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadMismatch {
+    /// The load: a file's path, or `own`.
+    pub load: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The request, as the line names it.
+    pub request: &'static str,
+    /// How it should end.
+    pub expected: String,
+    /// How it ends.
+    pub found: String,
+}
+
+impl fmt::Display for LoadMismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { load, line, request, expected, found } = self;
+        write!(
+            formatter,
+            "line {line} of the load {load:?} ({request}): expected {expected}, found {found}"
+        )
+    }
 }
 
 /// What a user can do about an error of the system.

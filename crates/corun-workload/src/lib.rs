@@ -1,6 +1,6 @@
 //! The built-in workloads: programs whose behaviour on a shared core is known, so that a machine
 //! can be measured without bringing a program along. Each is one file below `registry/` and
-//! describes itself; none of them reads a clock, since timing belongs to the caller.
+//! describes itself; none times its run, which belongs to the caller. Those that replay a load time each request.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod available;
@@ -35,9 +35,8 @@ pub use descriptor::{
 };
 pub use document::description;
 pub use ended::unless_ended;
-pub use error::WorkloadError;
+pub use error::{LoadMismatch, WorkloadError};
 pub use latency::{Histogram, Latencies};
-pub use load::LoadMismatch;
 pub use parameters::{Parameters, size};
 pub use registry::{all, find, of_suite};
 pub use scratch::remove_abandoned_scratch;

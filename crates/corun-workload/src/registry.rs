@@ -31,9 +31,10 @@ mod syscall_mix;
 mod tbench;
 mod tlb;
 
-use corun_record::nearest_first_by;
+use corun_record::{nearest_first, nearest_first_by};
 
-use crate::{Suite, Workload, WorkloadError};
+use crate::descriptor::within_suite;
+use crate::{Suite, Tag, Workload, WorkloadError};
 
 /// Every built-in workload: corun's own by name, then the rows of each suite in its own order.
 pub fn all() -> impl Iterator<Item = &'static dyn Workload> {
@@ -103,10 +104,20 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
     })
 }
 
+impl Tag {
+    /// The tag of this name.
+    ///
+    /// # Errors
+    /// [`WorkloadError::UnknownTag`], with the nearest names first.
+    pub fn find(name: &str) -> Result<Self, WorkloadError> {
+        Self::ALL.into_iter().find(|tag| tag.name() == name).ok_or_else(|| {
+            WorkloadError::UnknownTag {
+                found: name.to_owned(),
+                known: nearest_first(name, Self::ALL.into_iter().map(Self::name)),
+            }
+        })
+    }
+}
+
 /// Names in the answer to a wrong one.
 const NAMES_TOLD: usize = 12;
-
-/// A row's name without the suite's.
-pub(crate) fn within_suite(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
-}

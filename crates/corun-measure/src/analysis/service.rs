@@ -78,40 +78,6 @@ fn sentence(comparison: &Comparison, ratios: &[Observation]) -> Option<String> {
     (!said.is_empty()).then(|| format!("Latency in {arm} against {against}: {}.", said.join(", ")))
 }
 
-/// What a comparison of throughputs found, where these are a service's; `times` is its figure.
-pub(crate) fn finding(metric: Metric, arm: &Arm, times: &str) -> String {
-    let Arm { cores, workers, .. } = arm;
-    match metric {
-        Metric::SmtYield => {
-            format!(
-                "the server answers {times} the requests per second that it answers with idle siblings"
-            )
-        }
-        Metric::CoreEquivalence => {
-            format!(
-                "as many logical CPUs on cores of their own answer {times} the requests per second"
-            )
-        }
-        Metric::MultitaskingGain => format!(
-            "on siblings the server answers {times} the requests per second that it answers on one logical CPU of each core"
-        ),
-        Metric::TimeSlicing => format!(
-            "with {} workers on each logical CPU the server answers {times} the requests per second that it answers with one",
-            workers.checked_div(*cores).unwrap_or(0)
-        ),
-        Metric::Scaling => format!(
-            "on {cores} cores the server answers {times} the requests per second that it answers on one"
-        ),
-        Metric::Speedup => {
-            format!("with {workers} workers the server answers {times} the requests per second")
-        }
-        Metric::FreePlacement => {
-            format!("the server answers {times} the requests per second that it answers pinned")
-        }
-        other => format!("{} is {times}", other.name()),
-    }
-}
-
 /// Arms for which the median of a share is on the wrong side of a limit.
 fn arms_where(
     arms: &[Arm],

@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
+use corun_machine::Affinity;
 use corun_machine::evidence::multiplication_rate;
-
-use crate::execution::pins;
 
 /// How long probes wait for each other before they begin.
 const PATIENCE: Duration = Duration::from_micros(200);
@@ -114,7 +113,7 @@ impl Probe {
 
 impl Shared {
     fn serve(&self, cpu: u32) {
-        let pinned = pins(0, cpu);
+        let pinned = Affinity::pin(0, cpu);
         let mut last = 0;
         loop {
             let round = self.round.load(Ordering::Acquire);

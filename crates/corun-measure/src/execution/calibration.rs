@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use corun_record::Arm;
 
+use super::Executor;
 use super::error::ExecutionError;
 use super::local::LocalExecutor;
-use crate::experiment::Executor;
 
 /// The most operations that any kernel takes.
 const MAX_OPERATIONS: f64 = 1e18;

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use corun_machine::Affinity;
 use corun_record::{Actionable, Exit};
 use corun_workload::{Descriptor, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
 
@@ -188,7 +189,7 @@ fn work(
     let _ends_all = AbortOnPanic;
     let slot = barrier.slot(order.first + index);
     if let Some(&cpu) = order.cpus.get(index)
-        && !threads::pins(0, cpu)
+        && !Affinity::pin(0, cpu)
     {
         slot.failed_stage.store(Stage::Affinity as u32, Ordering::Release);
     }

@@ -25,9 +25,9 @@ use super::start_barrier::StartBarrier;
 use super::threads;
 use super::watch::Watch;
 use super::work::{Task, Work};
+use super::{ArmOutcome, Executor};
 use crate::cores::Core;
 use crate::evidence::EvidenceReader;
-use crate::experiment::{ArmOutcome, Executor};
 
 /// Runs arms on the machine that corun runs on.
 pub struct LocalExecutor {

@@ -7,6 +7,7 @@ mod bindings;
 mod calibration;
 mod clock;
 mod error;
+mod executor;
 mod interrupt;
 mod kernel_worker;
 mod latency_report;
@@ -29,6 +30,7 @@ mod worker_failure;
 
 pub use calibration::calibrate;
 pub use error::ExecutionError;
+pub use executor::{ArmOutcome, Executor};
 pub use interrupt::Interrupt;
 pub use kernel_worker::{KernelWorkerOrder, STARTS_WORK, serve_as_kernel_worker};
 pub use local::LocalExecutor;
@@ -36,5 +38,4 @@ pub use service::{
     CpuSplit, Generator, LatencySource, LoadCpus, LoadReport, Location, Quantile, Readiness,
     Service, ServiceError, StopSignal, TimeUnit, recognised,
 };
-pub(crate) use threads::pins;
 pub use work::{Command, KernelTask, Task, WORKERS, Work, names_workers, with_workers};

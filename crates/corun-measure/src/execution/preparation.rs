@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use corun_record::{Arm, Mode, Placement};
 
+use super::Executor;
 use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::local::LocalExecutor;
 use super::work::{Command, Task, Work};
 use crate::cores::Core;
-use crate::experiment::Executor;
 
 /// The name of the arm that a preparation runs as, which no result shows.
 const NAME: &str = "prepare";

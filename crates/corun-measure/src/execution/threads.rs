@@ -31,12 +31,6 @@ pub(crate) fn workers_among(threads: &[libc::pid_t], workers: usize) -> Option<&
     }
 }
 
-/// Pins a thread (0 is the calling one) to one CPU; returns whether the kernel did it.
-pub(crate) fn pins(thread: libc::pid_t, cpu: u32) -> bool {
-    let only = [cpu].into();
-    Affinity::new(&only).apply_and_verify(thread).is_ok_and(|cpus| cpus == only)
-}
-
 /// Whether a thread (0 is the calling one) may run on this CPU alone.
 pub(crate) fn is_on_only(thread: libc::pid_t, cpu: u32) -> bool {
     Affinity::of(thread).is_ok_and(|affinity| affinity.cpus() == [cpu].into())

@@ -9,7 +9,7 @@ use super::experiment::{SweepOutcome, SweepSchedule, Tried, twin_id};
 use super::grid::Grid;
 use super::objective::slowest_p99;
 use super::search::Conclusion;
-use crate::analysis::cpu_use;
+use crate::cpu_use;
 use crate::foreign_load;
 
 /// So many candidates are named in a sentence.

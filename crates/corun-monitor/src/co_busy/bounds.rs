@@ -4,7 +4,7 @@
 //! the r largest) / (k - r): those r apart, at least k - r of the others were (Rüger 1978). Of two siblings these are
 //! the bounds of Fréchet. Idle siblings, counted in the same way, give the lower bounds.
 
-use crate::system::Range;
+use crate::proc::Range;
 
 /// The least and the largest share of time with exactly k siblings busy, for k from 0 to S.
 pub(super) fn bounds(busy: &[Range]) -> Vec<[f64; 2]> {

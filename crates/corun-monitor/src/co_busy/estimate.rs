@@ -5,7 +5,7 @@
 //! say only what the shares do not: how the siblings' busy times depend on each other.
 
 use super::bounds;
-use crate::system::Range;
+use crate::proc::Range;
 
 /// The widest core that samples are tabulated for.
 pub(super) const WIDEST: usize = 8;

@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::{CoBusy, Core, Cores, Found};
 use crate::clock::{now_ns, own_thread};
-use crate::system::{Accounts, CpuUse, ProcFiles};
+use crate::proc::{Accounts, CpuUse, ProcFiles};
 
 const CPUS: [u32; 2] = [0, 1];
 const INTERVAL_NS: u64 = 300_000_000;

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::watch::Seen;
 use super::{Core, Cores, Found};
-use crate::system::{Accounts, CpuUse, Range};
+use crate::proc::{Accounts, CpuUse, Range};
 
 const SECOND: f64 = 1e9;
 const TICK: f64 = 1e7;

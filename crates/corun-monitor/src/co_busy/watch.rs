@@ -10,8 +10,7 @@ use std::os::fd::OwnedFd;
 use super::Cores;
 use super::overlap::TaskTimes;
 use crate::clock::{cpu_time_ns, now_ns, own_thread, sleep_until};
-use crate::system::{CpuUse, ProcFiles, Range, Task, TaskFiles};
-use crate::tasks::{Stat, number};
+use crate::proc::{CpuUse, ProcFiles, Range, Stat, Task, TaskFiles, number};
 
 /// The most samples in a second, and the fewest that are worth taking.
 const RATES: [f64; 2] = [10.0, 100.0];

@@ -7,8 +7,9 @@ use corun_workload::Parameters;
 use serde::Deserialize;
 
 use super::{Like, PredictedFigure, Prediction, Seats, SimulatedProgram, Work};
+use crate::experiment::Experiment;
+use crate::figure::Figure;
 use crate::modelled::{ROW, row};
-use crate::study::{Experiment, Figure};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -16,9 +16,9 @@ pub use cycles::{Cycles, SimulatedCycles};
 pub(crate) use file::FilePrediction;
 pub use simulator::Simulator;
 
-use crate::computation::By;
+use crate::experiment::Experiment;
+use crate::figure::{By, Figure, figure_of, range_of};
 use crate::quantity::Quantity;
-use crate::study::{Figure, Study};
 
 /// How a study's figures are predicted by simulation.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,12 +125,15 @@ impl Prediction {
     /// The predicted figures by id, in the units of their quantities.
     pub(crate) fn estimates(
         &self,
-        study: &Study,
+        experiments: &[Experiment],
+        figures: &[Figure],
         cycles: &SimulatedCycles,
     ) -> BTreeMap<String, Estimate> {
         let estimate = |predicted: &PredictedFigure| {
-            let figure = study.figure(&predicted.figure)?;
-            Some((figure.id.clone(), self.estimate(predicted, figure, study, cycles)?))
+            let figure = figure_of(figures, &predicted.figure)?;
+            let experiment = figure.experiment.and_then(|index| experiments.get(index));
+            let estimate = self.estimate(predicted, (figure, experiment), figures, cycles)?;
+            Some((figure.id.clone(), estimate))
         };
         self.figures.iter().filter_map(estimate).collect()
     }
@@ -138,19 +141,19 @@ impl Prediction {
     fn estimate(
         &self,
         predicted: &PredictedFigure,
-        figure: &Figure,
-        study: &Study,
+        (figure, experiment): (&Figure, Option<&Experiment>),
+        figures: &[Figure],
         cycles: &SimulatedCycles,
     ) -> Option<Estimate> {
         let of = |program, seats| cycles.of(&self.core, program, seats);
         let own = of(&predicted.program, predicted.seats)?;
         let taken = own.estimate().scaled(f64::from(predicted.turns));
         let second = self.gigahertz * 1e9;
-        let rerun = || study.experiments.get(figure.experiment?)?.rerun.as_ref().ok();
+        let rerun = || experiment?.rerun.as_ref().ok();
         match (&figure.quantity, &predicted.like) {
             (Quantity::Time(_, unit), Some(like)) => {
                 let alone = of(&like.program, like.seats)?;
-                let published = study.range_of(&like.figure, By::Mean).value;
+                let published = range_of(figures, &like.figure, By::Mean).value;
                 Some(taken.scaled(like.work * published / alone.mean / unit))
             }
             (Quantity::Time(_, unit), None) => {

@@ -5,7 +5,7 @@ fn results(study: &str, finding: &str) -> Vec<[f64; 3]> {
     let study = corun_study::find(study).expect("a study");
     let found = study.findings.iter().find(|it| it.id == finding).expect("a finding");
     let result = |it: &corun_study::Computation| {
-        let range = it.result(&study);
+        let range = it.result(&study.figures);
         [range.value, range.low, range.high]
     };
     found.computation.iter().map(result).collect()

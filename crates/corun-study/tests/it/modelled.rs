@@ -21,7 +21,7 @@ struct Pair {
 
 fn pairs(study: &Study) -> Vec<Pair> {
     let model = study.model.as_ref().expect("a model");
-    let modelled = model.estimates(study);
+    let modelled = model.estimates(&study.figures);
     let is_typed = |id: &str| matches!(study.figure(id).unwrap().value, Value::Number(_));
     let number = |id: &str| study.published(study.figure(id).unwrap()).unwrap().value;
     let typed: BTreeMap<&String, f64> = modelled

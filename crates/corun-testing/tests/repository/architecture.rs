@@ -1,5 +1,5 @@
-//! ARCHITECTURE.md and the documents say what is there: paths exist, links lead somewhere, and crates import what
-//! the table of crates lets them.
+//! ARCHITECTURE.md and the documents say what is there: paths exist, links lead somewhere, crates import what the table
+//! of crates lets them, and modules of a crate import each other in no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -85,6 +85,133 @@ fn crates_import_what_their_row_names_and_rows_point_down() {
         }
         let more: Vec<String> = imports(name).difference(may_import).cloned().collect();
         assert!(more.is_empty(), "{name} imports {more:?}, which its row does not name");
+    }
+}
+
+/// Crates whose modules still import each other in a circle.
+const CRATES_WITH_CIRCLES: [&str; 10] = [
+    "corun",
+    "corun-fleet",
+    "corun-machine",
+    "corun-model",
+    "corun-page",
+    "corun-predict",
+    "corun-record",
+    "corun-report",
+    "corun-sched",
+    "corun-sim",
+];
+
+/// The code of a crate, tests aside: each file below `src` by its path there, without `.rs`.
+fn sources(name: &str) -> BTreeMap<Vec<String>, String> {
+    fn add(folder: &Path, path: &[String], found: &mut BTreeMap<Vec<String>, String>) {
+        for entry in fs::read_dir(folder).expect("it can be read") {
+            let entry = entry.expect("an entry").path();
+            let stem = entry.file_stem().and_then(|it| it.to_str()).expect("a name").to_owned();
+            let own = match stem.as_str() {
+                "tests" => continue,
+                "mod" => path.to_vec(),
+                _ => [path, &[stem]].concat(),
+            };
+            if entry.is_dir() {
+                add(&entry, &own, found);
+            } else if entry.extension().is_some_and(|it| it == "rs") {
+                let text = fs::read_to_string(&entry).expect("it can be read");
+                let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+                let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+                found.insert(own, lines.collect::<Vec<_>>().join("\n"));
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    add(&repository().join("crates").join(name).join("src"), &[], &mut found);
+    found
+}
+
+/// The first names of what stands after `prefix` in code: one, or several in braces.
+fn names_after(code: &str, prefix: &str) -> BTreeSet<String> {
+    let is_of_name = |it: char| it.is_alphanumeric() || it == '_';
+    let begins = |at: usize| !code[..at].ends_with(|it| is_of_name(it) || it == ':');
+    let found = code.match_indices(prefix).filter(|(at, _)| begins(*at));
+    let rests = found.map(|(at, _)| &code[at + prefix.len()..]);
+    let names = rests.flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => pieces(list),
+        None => vec![rest],
+    });
+    let first = |it: &str| it.trim_start().split(|it| !is_of_name(it)).next().map(str::to_owned);
+    names.filter_map(first).collect()
+}
+
+/// The pieces of a list, up to the brace that closes it.
+fn pieces(list: &str) -> Vec<&str> {
+    let (mut pieces, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            ',' | '}' if depth == 0 => {
+                pieces.push(&list[start..at]);
+                start = at + 1;
+                if letter == '}' {
+                    break;
+                }
+            }
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    pieces
+}
+
+/// The modules of a crate that others of it import and that import those, by way of others or not.
+fn circle(name: &str) -> BTreeSet<String> {
+    let sources = sources(name);
+    let is_root = |path: &[String]| matches!(path, [one] if one == "lib" || one == "main");
+    let of_root: String =
+        sources.iter().filter(|(path, _)| is_root(path)).map(|(_, code)| code.as_str()).collect();
+    let mut modules: BTreeMap<&String, BTreeSet<String>> =
+        sources.keys().filter(|path| !is_root(path)).map(|it| (&it[0], BTreeSet::new())).collect();
+    let names: Vec<String> = modules.keys().map(|it| it.to_string()).collect();
+    // What the root passes on is its module's.
+    let passed_on: BTreeMap<String, &String> = names
+        .iter()
+        .flat_map(|it| {
+            names_after(&of_root, &format!("use {it}::")).into_iter().map(move |n| (n, it))
+        })
+        .collect();
+    for (path, code) in sources.iter().filter(|(path, _)| !is_root(path)) {
+        let own = &path[0];
+        for prefix in ["crate::".to_owned(), "super::".repeat(path.len())] {
+            let found = names_after(code, &prefix).into_iter();
+            let found = found.filter_map(|it| match names.contains(&it) {
+                true => Some(it),
+                false => passed_on.get(&it).map(|it| it.to_string()),
+            });
+            modules.entry(own).or_default().extend(found.filter(|it| it != own));
+        }
+    }
+    // Each is reached from itself in as many steps as there are modules, or never.
+    for _ in 0..names.len() {
+        let before = modules.clone();
+        for reached in modules.values_mut() {
+            let further: Vec<&String> = reached.iter().flat_map(|it| &before[it]).collect();
+            reached.extend(further.into_iter().cloned());
+        }
+    }
+    modules
+        .iter()
+        .filter(|(own, reached)| reached.contains(**own))
+        .map(|it| (*it.0).clone())
+        .collect()
+}
+
+#[test]
+fn modules_of_a_crate_import_each_other_in_no_circle() {
+    for (name, _) in table() {
+        let circle = circle(&name);
+        match CRATES_WITH_CIRCLES.contains(&name.as_str()) {
+            true => assert!(!circle.is_empty(), "{name} has no circle: take it off the list"),
+            false => assert!(circle.is_empty(), "{name}: {circle:?} import each other"),
+        }
     }
 }
 

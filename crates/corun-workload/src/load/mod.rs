@@ -15,10 +15,10 @@ use corun_files::InputKind;
 use corun_record::{on_one_line, shown};
 
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Mode, Parameter, Parameters, Tag, Tally, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, LoadMismatch, Mode, Parameter, Parameters, Tag, Tally,
+    WorkloadError,
 };
 pub(crate) use action::{Action, Disposition, Handle, Kind, PathId};
-pub use outcome::LoadMismatch;
 pub(crate) use outcome::{Answer, Failure};
 pub(crate) use rehearsal::Rehearsal;
 pub(crate) use replay::{Client, Replay};

@@ -6,31 +6,7 @@ use std::io;
 use rustix::io::Errno;
 
 use super::{Action, Line, Load};
-
-/// A request that ends otherwise than its line of a load says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadMismatch {
-    /// The load: a file's path, or `own`.
-    pub load: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// The request, as the line names it.
-    pub request: &'static str,
-    /// How it should end.
-    pub expected: String,
-    /// How it ends.
-    pub found: String,
-}
-
-impl fmt::Display for LoadMismatch {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { load, line, request, expected, found } = self;
-        write!(
-            formatter,
-            "line {line} of the load {load:?} ({request}): expected {expected}, found {found}"
-        )
-    }
-}
+use crate::LoadMismatch;
 
 /// What a request ended in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

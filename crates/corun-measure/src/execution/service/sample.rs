@@ -15,6 +15,7 @@ use super::error::ServiceError;
 use super::load::{PreparedLoad, Program};
 use super::report::LoadFile;
 use crate::evidence::{EvidenceReader, Usage};
+use crate::execution::ArmOutcome;
 use crate::execution::bindings::{Binding, Bindings};
 use crate::execution::clock::monotonic_ns;
 use crate::execution::error::ExecutionError;
@@ -25,7 +26,6 @@ use crate::execution::start_barrier::{Stage, StartBarrier};
 use crate::execution::threads;
 use crate::execution::watch::{Ended, Event, Watch};
 use crate::execution::work::Command;
-use crate::experiment::ArmOutcome;
 
 /// The places of the two among the processes of a sample: the server has a place to keep.
 const SERVER: usize = 0;

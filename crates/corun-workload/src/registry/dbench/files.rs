@@ -17,11 +17,9 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Timespec, Timestamps};
 use rustix::io::Errno;
 
-use crate::WorkloadError;
-use crate::load::{
-    Action, Answer, Client, Disposition, Failure, Handle, Line, Load, LoadMismatch, PathId,
-};
+use crate::load::{Action, Answer, Client, Disposition, Failure, Handle, Line, Load, PathId};
 use crate::scratch::Scratch;
+use crate::{LoadMismatch, WorkloadError};
 
 /// What the C library reads of a directory at once.
 const ENTRIES_BYTES: usize = 32 << 10;

@@ -11,8 +11,8 @@ use rustix::io::retry_on_intr;
 use rustix::net::{RecvFlags, recv};
 
 use super::ABOUT;
-use crate::load::{Action, Answer, Client, Line, Load, LoadMismatch, PathId};
-use crate::{WorkloadError, loopback};
+use crate::load::{Action, Answer, Client, Line, Load, PathId};
+use crate::{LoadMismatch, WorkloadError, loopback};
 
 /// The numbers before everything else.
 const NUMBER: usize = 4;

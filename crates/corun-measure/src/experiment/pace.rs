@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use corun_record::Arm;
 
-use crate::experiment::BlockSchedule;
+use super::BlockSchedule;
 
 /// Changes of the state of SMT in a cycle on, off, off, on, each followed by uncounted runs.
 const CHANGES_A_CYCLE: u32 = 3;

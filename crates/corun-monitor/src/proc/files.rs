@@ -12,7 +12,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, openat, openat2, seek};
 use rustix::io::Errno;
 
-use crate::tasks::number;
+use super::number;
 
 /// Names of a directory that are read with one system call.
 const NAMES: usize = 64 << 10;

@@ -5,6 +5,8 @@
 
 use corun_record::CpuActivity;
 
+use super::number;
+
 /// Idle time that steps back by more ticks than this was not corrected but counted from 0 again.
 const STEP_BACK: u64 = 5;
 
@@ -147,11 +149,6 @@ impl CpuUse {
         };
         Some(Self { activity, busy, interrupts: share(interrupts) })
     }
-}
-
-/// A decimal number; `None` if there is anything else in the word.
-fn number(word: &[u8]) -> Option<u64> {
-    crate::tasks::number(word)
 }
 
 #[cfg(test)]

@@ -1,0 +1,9 @@
+//! The files of `/proc`, read below a root: the times of CPUs, and the states of tasks.
+
+mod cpus;
+mod files;
+mod stat;
+
+pub(crate) use cpus::{Accounts, CpuUse, Range};
+pub(crate) use files::{ProcFiles, Task, TaskFiles};
+pub(crate) use stat::{Stat, number};

@@ -161,9 +161,8 @@ fn fusion(fusion: &Fusion, faults: &mut Faults) {
 
 /// Names of instructions, as the decoder has them.
 pub(super) fn mnemonics(path: &str, found: &[String], faults: &mut Faults) {
-    static KNOWN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-        Mnemonic::values().map(|it| format!("{it:?}").to_lowercase()).collect()
-    });
+    static KNOWN: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| Mnemonic::values().map(|it| format!("{it:?}").to_lowercase()).collect());
     for name in found.iter().filter(|name| !KNOWN.contains(*name)) {
         faults.unknown(path, name, KNOWN.iter().map(String::as_str));
     }

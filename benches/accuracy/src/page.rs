@@ -368,6 +368,7 @@ mod tests {
             stack: Vec::new(),
             beside: Vec::new(),
             stacked: None,
+            verdicts: Vec::new(),
             what_if: Vec::new(),
             workload: None,
             seed: None,

@@ -35,5 +35,5 @@ pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, host, mac
 pub use prepared::PreparedWork;
 pub use request::{CommandRequest, Request, RequestError, ServiceRequest, WorkRequest};
 pub use resume::{Differs, Earlier};
-pub use standalone::{StandaloneRequest, StandaloneWorkload, WorkSize};
+pub use standalone::{StandaloneRequest, StandaloneWorkload, WorkSize, works_together};
 pub use stopping::PlannedAnalyses;

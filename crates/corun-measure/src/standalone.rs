@@ -110,6 +110,13 @@ impl StandaloneWorkload {
     }
 }
 
+/// Whether the workers of a built-in workload work together, so that they are threads of one process; of an unknown one,
+/// they do not.
+pub fn works_together(workload: &str) -> bool {
+    corun_workload::find(workload)
+        .is_ok_and(|it| it.descriptor().default_mode == corun_workload::Mode::WorkersTotal)
+}
+
 /// The workers of a process.
 fn workers(
     descriptor: &'static Descriptor,

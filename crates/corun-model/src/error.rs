@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use corun_record::{Actionable, Exit, may_mean};
 
+use super::published::PublishedError;
+use super::timing::TableError;
+
 /// Why a model could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
@@ -60,6 +63,27 @@ impl Display for Fault {
 fn lines(file: &str, faults: &[Fault]) -> String {
     let lines: Vec<String> = faults.iter().map(|fault| format!("{file}, {fault}")).collect();
     lines.join("\n")
+}
+
+impl Actionable for TableError {
+    fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+
+    fn next_step(&self) -> String {
+        "Name tables in the model's `timing` and `overlays` that come with corun, or are in the model's folder."
+            .to_owned()
+    }
+}
+
+impl Actionable for PublishedError {
+    fn exit(&self) -> Exit {
+        Exit::Failed
+    }
+
+    fn next_step(&self) -> String {
+        "This is a mistake in corun: please report it.".to_owned()
+    }
 }
 
 impl Actionable for ModelError {

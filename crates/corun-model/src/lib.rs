@@ -59,7 +59,7 @@ pub use published::{
 };
 pub use setting::is_setting_of;
 pub use sharing::{Policy, Sharing};
-pub use validation::{MIN_CHECKED, Validation};
+pub use validation::{MIN_CHECKED, Validation, validation_caveat};
 pub use variants::Resource;
 
 /// A core, as its model file describes it.

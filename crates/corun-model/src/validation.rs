@@ -5,9 +5,10 @@
 
 use std::fmt;
 
-use corun_record::PublishedFigures;
+use corun_record::{Caveat, PublishedFigures, on_one_line};
 
-use super::published::Comparison;
+use super::CoreModel;
+use super::published::{Comparison, PublishedError, compare_published};
 
 /// Checked figures that a model must have at least to count as validated.
 pub const MIN_CHECKED: usize = 20;
@@ -39,6 +40,22 @@ impl Validation {
     pub fn status(&self) -> &'static str {
         if self.is_validated() { "validated" } else { "unvalidated" }
     }
+}
+
+/// The caveat that goes with every result of a model: how many of its published figures agree, and how many were not
+/// checked against their source. None only if all agree and all were.
+///
+/// # Errors
+/// If the file of published figures is wrong.
+pub fn validation_caveat(model: &CoreModel) -> Result<Option<Caveat>, PublishedError> {
+    let validation = Validation::of(&compare_published(model)?);
+    let kind = match validation.is_validated() {
+        true if validation.0.unchecked == 0 => return Ok(None),
+        true => "unchecked-figures",
+        false => "unvalidated-model",
+    };
+    let sentence = format!("The core model {} is {validation}.", on_one_line(&model.name));
+    Ok(Some(Caveat::new(kind, sentence)))
 }
 
 impl fmt::Display for Validation {

@@ -3,11 +3,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use corun_model::ModelError;
+use corun_machine::probe::ProbeError;
+use corun_model::timing::TableError;
+use corun_model::{ModelError, PublishedError};
 use corun_record::{Actionable, Exit};
 use corun_sim::SimulationError;
 use corun_trace::format::FormatError;
 use corun_trace::{Ending, Target, TraceError, Traced};
+
+use crate::PredictRequestError;
 
 /// The error that ends a prediction.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +64,27 @@ pub enum PredictError {
     /// This machine's memory, as it was found, makes no model.
     #[error("expected memory that a model can have, found: {0}")]
     Memory(ModelError),
-    /// No model can be changed so.
+    /// There is no such model, or it cannot be changed so.
     #[error(transparent)]
-    Changed(ModelError),
+    Model(ModelError),
+    /// The timings of a model cannot be read.
+    #[error(transparent)]
+    Timings(TableError),
+    /// The published figures of a model cannot be read.
+    #[error(transparent)]
+    Published(PublishedError),
+    /// The request cannot be predicted as it stands.
+    #[error(transparent)]
+    Request(#[from] PredictRequestError),
+    /// A built-in workload cannot be a program here.
+    #[error(transparent)]
+    Workload(corun_measure::MeasureError),
+    /// It is not known which CPUs are siblings.
+    #[error(transparent)]
+    Probe(ProbeError),
+    /// The system has no descriptors left.
+    #[error("could not listen to signals: {0}")]
+    Signals(io::Error),
     /// Nothing of the program was recorded.
     #[error("expected instructions to simulate, found none in a run of {total}")]
     TooShort {
@@ -107,7 +129,12 @@ impl Actionable for PredictError {
             }
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Simulation(error) => error.exit(),
-            Self::Changed(error) => error.exit(),
+            Self::Model(error) => error.exit(),
+            Self::Timings(error) => error.exit(),
+            Self::Published(error) => error.exit(),
+            Self::Request(error) => error.exit(),
+            Self::Workload(error) => error.exit(),
+            Self::Probe(error) => error.exit(),
             _ => Exit::Failed,
         }
     }
@@ -151,7 +178,15 @@ impl Actionable for PredictError {
                  their options."
                     .to_owned()
             }
-            Self::Changed(error) => error.next_step(),
+            Self::Model(error) => error.next_step(),
+            Self::Timings(error) => error.next_step(),
+            Self::Published(error) => error.next_step(),
+            Self::Request(error) => error.next_step(),
+            Self::Workload(error) => error.next_step(),
+            Self::Probe(error) => error.next_step(),
+            Self::Signals(_) => {
+                "See what limits this process (a sandbox, descriptors).".to_owned()
+            }
             Self::Memory(_) => "Predict with the model's own memory: --memory model.".to_owned(),
             Self::TooShort { .. } => {
                 "Ask for longer windows with --sample, or for the whole run with --whole; with --from-call, \

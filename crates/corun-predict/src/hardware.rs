@@ -9,8 +9,7 @@ use std::time::Duration;
 use corun_machine::probe::{Probe, ProbeError, ProbeObserver, Sharing, probe};
 use corun_machine::{Core, CpuSet, Machine};
 use corun_measure::cores::{usable_cores, why_no_siblings};
-use corun_model::{HostCore, host_core};
-use corun_record::{RecordedCore, SiblingEvidence};
+use corun_record::SiblingEvidence;
 
 /// What says which logical CPUs share a core at the moment.
 pub trait SiblingSource {
@@ -153,30 +152,6 @@ pub(crate) fn of_one_core(machine: &Machine, cpus: &[u32]) -> Machine {
     machine
 }
 
-/// The core of this host as records of yields name it; none where there is no CPUID.
-pub fn recorded_core(machine: &Machine, smt_width: u32) -> Option<RecordedCore> {
-    let HostCore { vendor, family, model, stepping } = host_core()?;
-    let text = |file| corun_files::kernel_text(file).ok();
-    Some(RecordedCore {
-        vendor,
-        family,
-        model,
-        stepping,
-        microcode: text("/proc/cpuinfo").as_deref().and_then(microcode),
-        kernel: text("/proc/sys/kernel/osrelease")
-            .as_deref()
-            .and_then(RecordedCore::kernel_version),
-        smt_width,
-        is_virtual: machine.hypervisor.is_some(),
-    })
-}
-
-/// The revision of the first CPU's microcode.
-fn microcode(cpuinfo: &str) -> Option<String> {
-    let line = cpuinfo.lines().find(|line| line.starts_with("microcode"))?;
-    line.split(':').nth(1).map(|value| value.trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -230,13 +205,6 @@ mod tests {
     fn without_siblings_nothing_is_done() {
         let slice = on_siblings(&Probes::of(&[&[]]), |_| unreachable!("no CPUs to work on"));
         assert_eq!(slice.unwrap(), Slice::<()>::NoSiblings);
-    }
-
-    #[test]
-    fn microcode_is_that_of_the_first_cpu() {
-        let text = "processor\t: 0\nmicrocode\t: 0xa20120a\n\nprocessor\t: 1\nmicrocode\t: 0x1\n";
-        assert_eq!(microcode(text).as_deref(), Some("0xa20120a"));
-        assert_eq!(microcode("processor\t: 0\n"), None);
     }
 
     #[test]

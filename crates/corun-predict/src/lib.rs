@@ -11,16 +11,25 @@ mod hardware;
 mod job;
 mod native;
 mod predict;
+mod request;
 mod sampling;
 mod siblings;
 mod stages;
+mod sweep;
+mod yield_records;
 
 pub use error::PredictError;
 pub use estimate::over;
 pub use extrapolation::extrapolated;
-pub use hardware::{HostSiblings, SiblingSource, Slice, on_siblings, recorded_core};
+pub use hardware::{HostSiblings, SiblingSource, Slice, on_siblings};
 pub use job::{Beside, Core, Job, MemoryOf};
 pub use native::{MeasureError, Measured, measure};
 pub use predict::{RecordedJob, predict};
+pub use request::{
+    CoreVariant, Measuring, PredictRequest, PredictRequestError, PreparedPrediction,
+    ProgramRequest, StandardInput, TracedProgram,
+};
 pub use sampling::{Effort, Sampling};
 pub use stages::{MeasureSiblings, Workers};
+pub use sweep::{SweepObserver, SweepRequest, SweptProgram, core_variants};
+pub use yield_records::{recorded_core, yield_records};

@@ -66,7 +66,7 @@ documents! {
     Prediction(Prediction),
     /// What `corun predict` answers for several core models.
     Predictions(PredictionTable),
-    /// What `corun sweep` answers.
+    /// What `corun predict` answers to a sweep.
     Sweep(Record<PredictionSweep>),
     /// What `corun threads` answers.
     Threads(Record<ThreadSweep>),

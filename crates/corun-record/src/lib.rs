@@ -104,8 +104,8 @@ pub use placements::{
 pub use plain::{excerpt, on_lines, on_one_line, shortened, shown, steers};
 pub use prediction::{
     CalibratedField, ClockSource, DetailedCost, MeasuredRun, MeasuredRuns, PredictedCore,
-    PredictedWindow, Prediction, PredictionTable, SimulationCost, SkippedPart, StackShare,
-    TracedPart,
+    PredictedVerdict, PredictedWindow, Prediction, PredictionTable, SimulationCost, SkippedPart,
+    StackShare, TracedPart,
 };
 pub use prediction_sweep::{PredictionSweep, SweepCell};
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};

@@ -8,7 +8,7 @@ use crate::beside::{
 };
 use crate::json::Document;
 use crate::observation::{Estimate, Metric, Observation, Source};
-use crate::run::{Caveat, Ending, MachineSummary};
+use crate::run::{Answer, Caveat, Ending, MachineSummary};
 use crate::upgrade::{each, rename, within};
 
 /// What `corun predict --json` writes.
@@ -53,6 +53,9 @@ pub struct Prediction {
     /// Copies that take turns on one hardware thread; absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacked: Option<PredictedStacked>,
+    /// What sharing the core does to its work, for each placement with a yield.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<PredictedVerdict>,
     /// The same on changed cores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<WhatIf>,
@@ -68,6 +71,23 @@ pub struct Prediction {
     pub measured: Option<MeasuredRuns>,
     /// What limits trust, a sentence each.
     pub caveats: Vec<Caveat>,
+}
+
+/// A plain answer about a predicted ratio.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedVerdict {
+    /// The metric judged.
+    pub metric: Metric,
+    /// The arm it is said of.
+    pub arm: String,
+    /// The arm it is compared with.
+    pub against: String,
+    /// The answer: an effect is claimed beyond the model's own error, that there is none by what was simulated alone.
+    pub answer: Answer,
+    /// The practical bound, as a fraction.
+    pub practical: f64,
+    /// The limits of the ratio by what was simulated alone, without the model's own error, which are compared with that bound.
+    pub simulated: [f64; 2],
 }
 
 /// A core model, as far as a table needs it.
@@ -280,6 +300,11 @@ impl Prediction {
     pub fn estimate(&self, metric: Metric, source: Source) -> Option<&Estimate> {
         let is_it = |seen: &&Observation| seen.metric == metric && seen.source == source;
         self.observations.iter().find(is_it).map(|seen| &seen.estimate)
+    }
+
+    /// The answer for an arm; none where its ratio is not judged.
+    pub fn answer(&self, arm: &str) -> Option<Answer> {
+        self.verdicts.iter().find(|it| it.arm == arm).map(|it| it.answer)
     }
 
     /// What was traced, in a few words: a built-in workload's name, or the command as a shell takes it.

@@ -1,4 +1,5 @@
-//! Predictions of several programs on several core models with several settings: the document of `corun sweep`.
+//! Predictions of several programs on several core models with several settings: the document of a sweep
+//! of `corun predict`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -65,7 +65,7 @@ pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
-pub use sweep::{sweep_to_csv, sweep_to_terminal};
+pub use sweep::{sweep_in_brief, sweep_to_csv, sweep_to_terminal};
 pub use terminal::{answers_to_terminal, to_terminal};
 /// The sentences and tables that results are shown with, before they take a form: for pages.
 pub mod parts {

@@ -175,7 +175,7 @@ impl Actionable for StoreError {
             }
             Self::Ambiguous { .. } => "Give more characters of the id.".to_owned(),
             Self::Unfinished { is_running: true, .. } => "Wait until it has ended.".to_owned(),
-            Self::Unfinished { id, command: Some("sweep"), .. } => {
+            Self::Unfinished { id, command: Some("predict"), .. } => {
                 format!("Resume it with the options that it was begun with, and --resume {id}")
             }
             Self::Unfinished { id, command: Some(command), .. } => {

@@ -259,7 +259,7 @@ impl Store {
         })
     }
 
-    /// A run of `corun sweep`, claimed by this process so that no other resumes it.
+    /// A sweep of `corun predict`, claimed by this process so that no other resumes it.
     ///
     /// # Errors
     /// If there is none of this name, or a process is adding cells to it.
@@ -267,7 +267,7 @@ impl Store {
         let number = self.find(name, Wanted::Sweep)?;
         let row = self.row(number)?;
         if row.format != PredictionSweep::FORMAT {
-            return Err(row.not_resumable("it is of another command than `corun sweep`"));
+            return Err(row.not_resumable("it is no sweep of `corun predict`"));
         }
         self.claim(number, &row)?;
         let text = self.beginning(number, &row)?;

@@ -13,7 +13,7 @@ pub enum Wanted {
     Finished,
     /// Those of `corun measure` that ended early, and can be resumed.
     EndedEarly,
-    /// Those of `corun sweep`, with an answer or without.
+    /// Sweeps of `corun predict`, with an answer or without.
     Sweep,
 }
 
@@ -119,7 +119,7 @@ impl Store {
         let is_running = writer.is_some_and(|it| crate::process::is_running(&it));
         let command = match format.as_str() {
             Run::FORMAT => Some("measure"),
-            <PredictionSweep as Body>::FORMAT => Some("sweep"),
+            <PredictionSweep as Body>::FORMAT => Some("predict"),
             _ => None,
         };
         Ok(StoreError::Unfinished { id, is_running, command })

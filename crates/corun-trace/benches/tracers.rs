@@ -42,7 +42,7 @@ fn measure(program: &str, arguments: &[String]) {
         assert!(status.expect("the program runs").success());
     });
     let arguments = arguments.iter().map(Into::into).collect();
-    let target = Target { program: program.into(), arguments };
+    let target = Target { program: program.into(), arguments, ..Target::default() };
     for tracer in all().iter().filter(|tracer| tracer.name() != "ptrace") {
         match tracer.ready() {
             Ok(()) => println!("{program:<24} {}", traced(*tracer, &target, native)),

@@ -28,6 +28,7 @@ mod run;
 mod sink;
 mod slow_run;
 mod summary;
+mod surroundings;
 mod system_call;
 mod thread_filter;
 mod touched;
@@ -52,6 +53,7 @@ pub use run::{Part, TraceOutcome, TraceRequest, run_trace};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use slow_run::SlowRunNotice;
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
+pub use surroundings::Surroundings;
 pub use system_call::SystemCall;
 pub use touched::{TouchedLine, TouchedLines};
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]

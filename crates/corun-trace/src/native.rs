@@ -75,6 +75,7 @@ fn run(target: &Target, stop: &AtomicBool, is_watched: bool, mark: Mark) -> io::
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     silence(&mut command);
+    target.surroundings.apply(&mut command)?;
     let reading = if is_watched {
         let (reader, writer) = io::pipe()?;
         command.stdout(writer);
@@ -129,7 +130,11 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Target {
-        Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+        Target {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            ..Target::default()
+        }
     }
 
     #[test]

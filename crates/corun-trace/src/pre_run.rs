@@ -178,7 +178,7 @@ mod tests {
         let (count, length, warm_up, are_chosen, seed, look_back) = (2, 10, 0, false, 1, 0);
         let first_part = 10;
         let samples = Samples { count, length, warm_up, are_chosen, seed, look_back, first_part };
-        let target = Target { program: "/bin/true".into(), arguments: Vec::new() };
+        let target = Target { program: "/bin/true".into(), ..Target::default() };
         let parts = |threads| {
             let pre_run = PreRun { samples: Some(samples), from: None };
             let found = pre_run.run(&target, &Threads(threads), &AtomicBool::new(false)).unwrap();

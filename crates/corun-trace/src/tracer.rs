@@ -18,7 +18,6 @@ mod trial;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -26,7 +25,7 @@ use corun_machine::memory_death;
 use corun_record::{Actionable, Exit};
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, Sink, SinkError, SystemCall};
+use crate::{Plan, Sink, SinkError, Surroundings, SystemCall};
 
 pub(crate) use choice::others;
 pub use choice::{Chosen, all, choose, choose_for};
@@ -62,8 +61,8 @@ pub trait Tracer: Sync {
     /// What is missing and what to do about it.
     fn ready(&self) -> Result<(), Unavailable>;
 
-    /// Runs the program with this process's environment, folder and standard streams, and passes to the
-    /// sink what the plan asks for. After the last interval the program goes on, not recorded, to its
+    /// Runs the program with this process's standard streams, and its environment and folder unless the target has others,
+    /// and passes to the sink what the plan asks for. After the last interval the program goes on, not recorded, to its
     /// end. Once `stop` is set, or the sink fails, the program is ended.
     ///
     /// # Errors
@@ -78,12 +77,14 @@ pub trait Tracer: Sync {
 }
 
 /// A program to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
     /// The file, found already.
     pub program: PathBuf,
     /// What follows it on the command line.
     pub arguments: Vec<OsString>,
+    /// Its environment, folder and standard input.
+    pub surroundings: Surroundings,
 }
 
 impl Target {
@@ -93,19 +94,31 @@ impl Target {
     /// # Errors
     /// If there is no such program.
     pub fn find(program: &OsStr, arguments: &[OsString]) -> Result<Self, TraceError> {
-        let found = which::which(program).map_err(|error| TraceError::Program {
-            program: program.into(),
-            source: io::Error::new(io::ErrorKind::NotFound, error),
-        })?;
+        Self::find_in(program, arguments, Surroundings::default())
+    }
+
+    /// The same for a program that runs in these surroundings, with their search path and folder.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn find_in(
+        program: &OsStr,
+        arguments: &[OsString],
+        surroundings: Surroundings,
+    ) -> Result<Self, TraceError> {
+        let found = surroundings
+            .find(program)
+            .map_err(|source| TraceError::Program { program: program.into(), source })?;
         // One that is missing is reported by env.
-        let interpreter = image::started_by_env(&found).and_then(|name| which::which(name).ok());
+        let interpreter = image::started_by_env(&found);
+        let interpreter = interpreter.and_then(|name| surroundings.find(&name).ok());
         Ok(match interpreter {
             Some(interpreter) => {
                 let script = std::iter::once(found.into_os_string());
                 let arguments = script.chain(arguments.iter().cloned()).collect();
-                Self { program: interpreter, arguments }
+                Self { program: interpreter, arguments, surroundings }
             }
-            None => Self { program: found, arguments: arguments.to_owned() },
+            None => Self { program: found, arguments: arguments.to_owned(), surroundings },
         })
     }
 

@@ -42,7 +42,7 @@ struct Asked {
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
 /// The commands whose answers are kept.
-const KEPT: [&str; 11] = [
+const KEPT: [&str; 10] = [
     "measure",
     "threads",
     "capacity",
@@ -50,7 +50,6 @@ const KEPT: [&str; 11] = [
     "bench memory-hierarchy",
     "predict",
     "simulate",
-    "sweep",
     "study run",
     "audit",
     "schedule",

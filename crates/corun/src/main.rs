@@ -6,7 +6,6 @@
 mod answer;
 mod command;
 mod consent;
-mod core_model;
 mod documents;
 mod exports;
 mod first_steps;

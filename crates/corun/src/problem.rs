@@ -28,11 +28,6 @@ impl Problem {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Failed }
     }
 
-    /// Something that this machine cannot do.
-    pub(crate) fn not_possible(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
-        Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::NotPossible }
-    }
-
     /// The user ended it before there was anything to keep.
     pub(crate) fn interrupted(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Interrupted }
@@ -55,11 +50,6 @@ impl Problem {
     /// The same problem with another way out.
     pub(crate) fn with_next_step(self, next_step: impl Into<String>) -> Self {
         Self { next_step: next_step.into(), ..self }
-    }
-
-    /// What was expected and found, without what to do.
-    pub(crate) fn sentence(&self) -> &str {
-        &self.sentence
     }
 
     /// Says it on standard error and gives the exit code.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_files::InputKind;
+use corun_predict::StandardInput;
 
 use crate::problem::{Problem, say};
 
@@ -21,11 +22,17 @@ pub(crate) fn is_used_up() -> bool {
     kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }
 
-/// Standard input itself, where it is a file that each run can read from its start.
-pub(crate) fn own_file() -> Option<PathBuf> {
-    let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from).ok()?;
-    let is_file = input.metadata().ok()?.is_file();
-    is_file.then(|| PathBuf::from(format!("/proc/{}/fd/0", std::process::id())))
+/// Standard input as a program that runs several times finds it.
+pub(crate) fn for_several_runs() -> StandardInput {
+    let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    let is_file = input.and_then(|input| Ok(input.metadata()?.is_file()));
+    match is_used_up() {
+        true => StandardInput::Pipe,
+        false if is_file.unwrap_or_default() => {
+            StandardInput::File(PathBuf::from(format!("/proc/{}/fd/0", std::process::id())))
+        }
+        false => StandardInput::Other,
+    }
 }
 
 /// The file that a program is to read as its standard input: the one named, or for `-` a file without a name that

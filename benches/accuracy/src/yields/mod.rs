@@ -90,8 +90,8 @@ pub(crate) fn record_on_this_machine(
     let machine = Machine::read(Path::new("/")).map_err(|error| error.to_string())?;
     let never = AtomicBool::new(false);
     let source = HostSiblings::new(&machine, &never);
-    let core =
-        recorded_core(&machine, 2).ok_or("this machine has no CPUID, which names its core")?;
+    let core = recorded_core(&machine, 2, Path::new("/"))
+        .ok_or("this machine has no CPUID, which names its core")?;
     let mut worker = Processes::new(corun);
     let keep = |[one, other]: [&Workload; 2], measured| {
         let program = one.recorded();

@@ -38,4 +38,6 @@ pub use service::{
     CpuSplit, Generator, LatencySource, LoadCpus, LoadReport, Location, Quantile, Readiness,
     Service, ServiceError, StopSignal, TimeUnit, recognised,
 };
-pub use work::{Command, KernelTask, Task, WORKERS, Work, names_workers, with_workers};
+pub use work::{
+    Command, KernelTask, Task, WORKERS, Work, environment_with_workers, names_workers, with_workers,
+};

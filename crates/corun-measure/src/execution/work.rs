@@ -176,11 +176,7 @@ impl Command {
     /// The image of `program` that every process of `arm` becomes.
     pub(crate) fn image(&self, program: &Path, arm: &Arm) -> Result<ExecImage, ExecutionError> {
         let argv = with_workers(&self.argv, arm.workers);
-        let workers = arm.workers.to_string();
-        let variable = |(name, value): &(OsString, OsString)| {
-            (name.clone(), replace(value, WORKERS, &workers))
-        };
-        let environment: Vec<_> = self.environment.iter().map(variable).collect();
+        let environment = environment_with_workers(&self.environment, arm.workers);
         ExecImage::new(program, &argv, &environment, self.directory.as_deref())
     }
 }
@@ -281,6 +277,17 @@ pub fn with_workers(argv: &[OsString], workers: u32) -> Vec<OsString> {
     let arguments = argv.iter().skip(1);
     let replaced = arguments.map(|text| replace(text, WORKERS, &workers.to_string()));
     argv.iter().take(1).cloned().chain(replaced).collect()
+}
+
+/// The environment of so many workers: their number in place of each `{workers}` of the values.
+pub fn environment_with_workers(
+    environment: &[(OsString, OsString)],
+    workers: u32,
+) -> Vec<(OsString, OsString)> {
+    let workers = workers.to_string();
+    let variable =
+        |(name, value): &(OsString, OsString)| (name.clone(), replace(value, WORKERS, &workers));
+    environment.iter().map(variable).collect()
 }
 
 /// Replaces every occurrence in a text that need not be UTF-8.

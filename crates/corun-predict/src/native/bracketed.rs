@@ -79,6 +79,7 @@ impl Bracketed {
         let mut command = Command::new(&target.program);
         command.args(&target.arguments);
         silence(&mut command);
+        target.surroundings.apply(&mut command).map_err(MeasureError::Program)?;
         let mark = Mark::prepare(Orphans::Left);
         // SAFETY: between fork and exec the child makes system calls only.
         unsafe {
@@ -381,7 +382,11 @@ mod tests {
     use crate::native::pinned;
 
     fn shell(script: &str) -> Target {
-        Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+        Target {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            ..Target::default()
+        }
     }
 
     #[test]
@@ -441,6 +446,7 @@ mod tests {
             arguments: ["if=/dev/zero", "of=/dev/null", "bs=16M", "count=100"]
                 .map(Into::into)
                 .into(),
+            ..Target::default()
         };
         let run = pinned(|| Bracketed::run(&target, None, &AtomicBool::new(false))).unwrap();
         let ThreadTime { user, kernel, .. } = run.threads[0];
@@ -467,7 +473,7 @@ mod tests {
     fn what_becomes_another_program_is_not_reported() {
         let run = pinned(|| Bracketed::run(&shell("exec true"), None, &AtomicBool::new(false)));
         assert!(matches!(run, Err(MeasureError::Replaced)), "{run:?}");
-        let missing = Target { program: "/nowhere".into(), arguments: Vec::new() };
+        let missing = Target { program: "/nowhere".into(), ..Target::default() };
         let run = pinned(|| Bracketed::run(&missing, None, &AtomicBool::new(false)));
         assert!(matches!(run, Err(MeasureError::Program(_))), "{run:?}");
     }

@@ -132,7 +132,7 @@ impl CoreRuns {
         for setting in &job.beside.what_if {
             let model = fitted.model.clone().with(std::slice::from_ref(setting));
             let name = format!("{}={}", setting.0, setting.1);
-            changed.push((name, model.map_err(PredictError::Changed)?));
+            changed.push((name, model.map_err(PredictError::Model)?));
         }
         let mut plans = Vec::new();
         let runs_copies = |it: &&Placement| !ThreadsRun::has(job, core.model, recorded, **it);

@@ -5,11 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use corun_measure::machine_summary;
 use corun_record::{
-    ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
-    OtherProgram, Placement, PredictedCore, PredictedPlacement, PredictedWindow, Prediction,
-    SkippedPart, Source, TracedPart, WhatIf,
+    Answer, ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric,
+    Observation, OtherProgram, Placement, PredictedCore, PredictedPlacement, PredictedVerdict,
+    PredictedWindow, Prediction, SkippedPart, Source, TracedPart, WhatIf,
 };
 use corun_sim::{Spread, plausible};
+use corun_stats::{Verdict, decide_predicted};
 
 use super::{
     BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, RecordedRun,
@@ -19,6 +20,8 @@ use crate::estimate::{LEVEL, over, repeated};
 use crate::siblings::{self, Threads, slowdown, with_model_error, work, work_of_two};
 use crate::{Core, Job};
 
+/// A change of the core's work below this share is none: a model does not know it better.
+const PRACTICAL: f64 = 0.05;
 /// The arm of every observation here.
 const ARM: &str = "single";
 
@@ -77,6 +80,7 @@ impl Report<'_> {
             observations: self.observations(ghz, not_predicted.is_none()),
             beside: if not_predicted.is_none() { self.placements() } else { Vec::new() },
             stacked: self.stacked.predicted.clone().filter(|_| not_predicted.is_none()),
+            verdicts: if not_predicted.is_none() { self.verdicts() } else { Vec::new() },
             what_if: if not_predicted.is_none() { self.what_if() } else { Vec::new() },
             not_predicted,
             stack: siblings::stack(&self.simulated.windows),
@@ -113,6 +117,13 @@ impl Report<'_> {
     fn placements(&self) -> Vec<PredictedPlacement> {
         let known = self.assessed().into_iter().filter(|it| it.setting.is_none() && it.can_be());
         known.filter_map(|it| self.placement(&it)).collect()
+    }
+
+    /// What sharing the core does to its work, of each placement that has a yield.
+    fn verdicts(&self) -> Vec<PredictedVerdict> {
+        let all = self.assessed();
+        let known = all.iter().filter(|it| it.setting.is_none() && it.can_be());
+        known.filter_map(Assessed::verdict).collect()
     }
 
     /// Every placement on every model.
@@ -195,10 +206,7 @@ impl Report<'_> {
         let spread = Placement::Spread(None);
         let of_placement = |it: &Assessed<'_>| {
             let (value, own) = (it.ratio_of_work()?, it.slowdown?);
-            let metric = match it.placement {
-                Placement::Packed(_) => Metric::CoreEquivalence,
-                _ => Metric::SmtYield,
-            };
+            let metric = it.metric();
             let stacked = self.stacked.predicted.as_ref().filter(|_| metric == Metric::SmtYield);
             let gain = stacked.map(|stacked| over(&value, &stacked.work));
             let gain = gain.map(|gain| {
@@ -313,6 +321,41 @@ impl Assessed<'_> {
         })
     }
 
+    /// The metric that its ratio is.
+    fn metric(&self) -> Metric {
+        match self.placement {
+            Placement::Packed(_) => Metric::CoreEquivalence,
+            _ => Metric::SmtYield,
+        }
+    }
+
+    /// What the siblings do to the work of the core; none for `packed`, which has a ratio of times.
+    fn verdict(&self) -> Option<PredictedVerdict> {
+        let metric = Some(self.metric()).filter(|it| *it == Metric::SmtYield)?;
+        let with_model_error = self.ratio_of_work()?;
+        let own = self.slowdown?;
+        let simulated = match self.of_other {
+            // The furthest that the two together can be.
+            Some(other) => {
+                let (one, other) = (work(1, &own), work(1, &other));
+                [one.low + other.low, one.high + other.high]
+            }
+            None => {
+                let all = work(self.threads, &own);
+                [all.low, all.high]
+            }
+        };
+        let limits = [with_model_error.low, with_model_error.high];
+        Some(PredictedVerdict {
+            metric,
+            arm: self.placement.to_string(),
+            against: Placement::Spread(None).to_string(),
+            answer: answer(decide_predicted(limits, simulated, PRACTICAL)),
+            practical: PRACTICAL,
+            simulated,
+        })
+    }
+
     /// Work of the core over that of a core with one thread, with the model's error; of `packed` the time of its workers
     /// over that on cores of their own.
     fn ratio_of_work(&self) -> Option<Estimate> {
@@ -322,6 +365,15 @@ impl Assessed<'_> {
             (Placement::Packed(_), None) => work(self.threads, &yielded),
             _ => yielded,
         })
+    }
+}
+
+fn answer(verdict: Verdict) -> Answer {
+    match verdict {
+        Verdict::Helps => Answer::Helps,
+        Verdict::Hurts => Answer::Hurts,
+        Verdict::NoPracticalEffect => Answer::NoPracticalEffect,
+        Verdict::Inconclusive(_) => Answer::Inconclusive,
     }
 }
 

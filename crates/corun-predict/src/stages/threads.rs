@@ -17,10 +17,11 @@ use corun_sim::{
 };
 use corun_stats::student_t;
 use corun_trace::format::Trace;
-use corun_trace::{Plan, Target, ThreadId, count_quietly, trace_quietly};
+use corun_trace::{Plan, Surroundings, Target, ThreadId, count_quietly, trace_quietly};
 
 use super::{FittedModel, RecordedRun};
 use crate::estimate::{LEVEL, over};
+use crate::request::command_target;
 use crate::{Core, Job, PredictError, Sampling};
 
 /// Instructions of a run that is recorded whole, all threads together.
@@ -36,6 +37,8 @@ const SWITCH_US: f64 = 2.0;
 pub struct Workers {
     /// Its command line, in which `{workers}` stands for their number.
     pub argv: Vec<std::ffi::OsString>,
+    /// Its environment, in which `{workers}` stands for it, too, and its folder and standard input.
+    pub surroundings: Surroundings,
     /// Whether each worker does a share of its own, and not a part of a fixed total.
     pub per_worker: bool,
 }
@@ -43,9 +46,7 @@ pub struct Workers {
 impl Workers {
     /// The program with so many threads.
     pub(crate) fn target(&self, workers: u32) -> Result<Target, PredictError> {
-        let argv = corun_measure::execution::with_workers(&self.argv, workers);
-        let (program, arguments) = argv.split_first().expect("a command has a program");
-        Target::find(program, arguments).map_err(PredictError::Trace)
+        command_target(&self.argv, &self.surroundings, Some(workers)).map_err(PredictError::Trace)
     }
 }
 
@@ -237,7 +238,7 @@ impl ThreadsRun {
         for setting in &job.beside.what_if {
             let model = fitted.model.clone().with(std::slice::from_ref(setting));
             let name = format!("{}={}", setting.0, setting.1);
-            models.push((Some(name), model.map_err(PredictError::Changed)?));
+            models.push((Some(name), model.map_err(PredictError::Model)?));
         }
         let mut runs = Vec::new();
         for (setting, model) in &models {

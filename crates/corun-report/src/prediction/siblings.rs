@@ -1,8 +1,8 @@
 //! What a busy sibling does to a program, in words: the answer, why, and what to do.
 
 use corun_record::{
-    Cause, Effect, Estimate, Metric, Observation, Placement, PredictedPlacement, PredictedStacked,
-    Prediction, Source, WhatIf,
+    Answer, Cause, Effect, Estimate, Metric, Observation, Placement, PredictedPlacement,
+    PredictedStacked, Prediction, Source, WhatIf,
 };
 use corun_stats::{TOO_UNCERTAIN, percent};
 
@@ -12,50 +12,20 @@ use crate::figures::{interval, is_sensible, ratio};
 
 /// A prediction of the program alone that is off by more than this share is not to be trusted.
 const MAX_ERROR_ALONE: f64 = 0.15;
-/// A change of the core's work below this share is none.
-const PRACTICAL: f64 = 0.05;
-
-/// What sharing the core does to its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Helps,
-    Hurts,
-    NoDifference,
-    Open,
-}
-
-impl Verdict {
-    /// By the interval, which holds the model's error; no difference is what the model itself has, which cannot be known
-    /// better.
-    fn of(estimate: &Estimate, placement: &PredictedPlacement) -> Self {
-        let [low, high] = of_windows(placement);
-        match (estimate.low, estimate.high) {
-            _ if low >= 1.0 - PRACTICAL && high <= 1.0 + PRACTICAL => Self::NoDifference,
-            (low, _) if low > 1.0 => Self::Helps,
-            (_, high) if high < 1.0 => Self::Hurts,
-            _ => Self::Open,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Helps => "helps",
-            Self::Hurts => "hurts",
-            Self::NoDifference => "hardly changes the work of a core",
-            Self::Open => "may help or hurt",
-        }
+/// The answer of a verdict in words.
+fn word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Helps => "helps",
+        Answer::Hurts => "hurts",
+        Answer::NoPracticalEffect => "hardly changes the work of a core",
+        Answer::Inconclusive => "may help or hurt",
     }
 }
 
-/// The limits of the core's work by the choice of windows alone.
-fn of_windows(placement: &PredictedPlacement) -> [f64; 2] {
-    let PredictedPlacement { slowdown, slowdown_of_other, threads, .. } = placement;
-    match slowdown_of_other {
-        Some(other) => {
-            [1.0 / slowdown.high + 1.0 / other.high, 1.0 / slowdown.low + 1.0 / other.low]
-        }
-        None => [slowdown.high, slowdown.low].map(|it| f64::from(*threads) / it),
-    }
+/// The verdict on a placement.
+fn verdict(prediction: &Prediction, placement: &PredictedPlacement) -> Answer {
+    // A figure without a verdict decides nothing.
+    prediction.answer(&placement.placement.to_string()).unwrap_or(Answer::Inconclusive)
 }
 
 /// The predicted figure of a placement.
@@ -157,7 +127,7 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
         ));
     }
     let work = work(prediction, placement)?;
-    let verdict = Verdict::of(&work, placement).word();
+    let verdict = word(verdict(prediction, placement));
     let times = format!("{:.2}", placement.slowdown.value);
     if !is_sensible(&work) {
         return Some(format!(
@@ -317,19 +287,21 @@ fn data(placement: &PredictedPlacement) -> Option<String> {
 /// Recommendations for running the program.
 pub fn advice(prediction: &Prediction) -> Vec<String> {
     let Some(first) = prediction.beside.first() else { return Vec::new() };
-    let Some(work) = work(prediction, first) else { return Vec::new() };
+    if work(prediction, first).is_none() {
+        return Vec::new();
+    }
     let pair = first.slowdown_of_other.is_some();
     let what = if pair { "these two" } else { "copies of it" };
-    let mut lines = vec![match Verdict::of(&work, first) {
-        Verdict::Helps => format!(
+    let mut lines = vec![match verdict(prediction, first) {
+        Answer::Helps => format!(
             "For the most work, run {what} on all hardware threads of a core; for the shortest time of one, keep the \
              sibling idle."
         ),
-        Verdict::Hurts => format!("Do not run {what} on one core: leave the siblings idle."),
-        Verdict::NoDifference => format!(
+        Answer::Hurts => format!("Do not run {what} on one core: leave the siblings idle."),
+        Answer::NoPracticalEffect => format!(
             "Run one worker a core: {what} on a core's hardware threads gain nothing and take longer each."
         ),
-        Verdict::Open => {
+        Answer::Inconclusive => {
             "Nothing is decided by this prediction: measure it on the machine that matters."
                 .to_owned()
         }
@@ -356,7 +328,7 @@ pub(crate) fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
         let shown = work.or(time);
         let shown = shown
             .map_or_else(|| "-".to_owned(), |it| format!("{} ({})", ratio(&it), interval(&it)));
-        let verdict = work.map_or("-", |work| Verdict::of(&work, it).word());
+        let verdict = work.map_or("-", |_| word(verdict(prediction, it)));
         vec![
             core.clone(),
             ipc.clone(),

@@ -1,9 +1,10 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    CalibratedField, Cause, Caveat, Document, Effect, MachineSummary, MeasuredRun,
+    Answer, CalibratedField, Cause, Caveat, Document, Effect, MachineSummary, MeasuredRun,
     MeasuredSiblings, MissRate, Observation, Placement, PredictedCore, PredictedPlacement,
-    PredictedWindow, SiblingEvidence, SimulationCost, StackShare, TracedPart, WhatIf,
+    PredictedVerdict, PredictedWindow, SiblingEvidence, SimulationCost, StackShare, TracedPart,
+    WhatIf,
 };
 
 use super::*;
@@ -89,6 +90,7 @@ fn prediction() -> Prediction {
         stack: vec![part("retiring", 0.4), part("dependency", 0.35), part("mispredict", 0.25)],
         beside: Vec::new(),
         stacked: None,
+        verdicts: Vec::new(),
         what_if: Vec::new(),
         workload: None,
         seed: Some(1),
@@ -240,7 +242,7 @@ fn counts_have_prefixes() {
     assert_eq!(counts, ["950", "9994", "12.3 k", "1.00 M", "4.71 G"]);
 }
 
-/// The prediction with a copy beside it that makes it take so much longer.
+/// The prediction with a copy beside it that makes it take so much longer, which helps.
 fn beside(slowdown: f64, half: f64) -> Prediction {
     let estimate = |value: f64, half: f64| Estimate {
         value,
@@ -282,6 +284,14 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
         source: Source::Predicted,
     };
     prediction.observations.push(about(Metric::SmtYield, work));
+    prediction.verdicts.push(PredictedVerdict {
+        metric: Metric::SmtYield,
+        arm: "full".to_owned(),
+        against: "spread".to_owned(),
+        answer: Answer::Helps,
+        practical: 0.05,
+        simulated: [work.low, work.high],
+    });
     prediction
 }
 
@@ -353,15 +363,22 @@ fn a_built_in_workload_is_named_and_not_the_command_that_runs_it() {
 }
 
 #[test]
-fn what_a_sibling_does_is_named_by_its_interval() {
-    let verdict = |slowdown: f64, half: f64| {
-        let text = prediction_in_brief(&beside(slowdown, half), 300);
+fn what_a_sibling_does_is_worded_by_its_verdict() {
+    let worded = |verdicts: Vec<PredictedVerdict>| {
+        let prediction = Prediction { verdicts, ..beside(1.25, 0.05) };
+        let text = prediction_in_brief(&prediction, 300);
         text.trim_start_matches("A busy sibling ").split(':').next().unwrap_or_default().to_owned()
     };
-    assert_eq!(verdict(1.25, 0.05), "helps");
-    assert_eq!(verdict(2.5, 0.05), "hurts");
-    assert_eq!(verdict(2.0, 0.02), "hardly changes the work of a core");
-    assert_eq!(verdict(2.0, 0.2), "may help or hurt");
+    for (answer, words) in [
+        (Answer::Helps, "helps"),
+        (Answer::Hurts, "hurts"),
+        (Answer::NoPracticalEffect, "hardly changes the work of a core"),
+        (Answer::Inconclusive, "may help or hurt"),
+    ] {
+        let [verdict] = &beside(1.25, 0.05).verdicts[..] else { panic!("one verdict") };
+        assert_eq!(worded(vec![PredictedVerdict { answer, ..verdict.clone() }]), words);
+    }
+    assert_eq!(worded(Vec::new()), "may help or hurt");
 }
 
 #[test]

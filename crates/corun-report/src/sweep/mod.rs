@@ -34,6 +34,11 @@ pub fn sweep_to_terminal(record: &Record<PredictionSweep>, columns: u16) -> Stri
     on_lines(&text).into_owned()
 }
 
+/// The answer alone.
+pub fn sweep_in_brief(record: &Record<PredictionSweep>, columns: u16) -> String {
+    wrap(&on_one_line(&answer(&record.body)), "", columns)
+}
+
 fn are(cells: usize) -> String {
     let verb = if cells == 1 { "is" } else { "are" };
     format!("{} {verb}", plural(cells, "cell"))

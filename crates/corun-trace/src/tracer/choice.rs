@@ -229,7 +229,7 @@ mod tests {
         let fast = Pretended("fast", true, Some("it is odd"));
         let between = Pretended("between", between_works, None);
         let slow = Pretended("slow", true, Some("it is long"));
-        let target = Target { program: "odd".into(), arguments: Vec::new() };
+        let target = Target { program: "odd".into(), ..Target::default() };
         let chosen = choose_of(&[&fast, &between, &slow], name, Some(&target)).unwrap();
         (chosen.reason, chosen.warning)
     }

@@ -63,7 +63,7 @@ mod tests {
         let named = format!("-Wl,-soname,{library}");
         build(&["-shared", "-fPIC", &named, "-o", library, "library.c"]);
         build(&["-o", "program", "main.c", library]);
-        Target { program: folder.join("program"), arguments: Vec::new() }
+        Target { program: folder.join("program"), ..Target::default() }
     }
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
             assert_eq!(is_started_by(&target), expected, "{library}");
             let script = folder.path().join("script");
             std::fs::write(&script, format!("#!{}\n", target.program.display())).unwrap();
-            let target = Target { program: script, arguments: Vec::new() };
+            let target = Target { program: script, ..Target::default() };
             assert_eq!(is_started_by(&target), expected, "a script that {library} interprets");
         }
     }
@@ -88,7 +88,7 @@ mod tests {
         std::fs::write(&damaged, b"\x7fELF\x02\x01\x01 and then nothing of use, libjvm.so")
             .unwrap();
         for program in [damaged, folder.path().join("missing"), "/bin/sh".into()] {
-            assert!(!is_started_by(&Target { program, arguments: Vec::new() }));
+            assert!(!is_started_by(&Target { program, ..Target::default() }));
         }
     }
 }

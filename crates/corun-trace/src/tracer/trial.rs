@@ -52,7 +52,7 @@ fn run(tracer: &dyn Tracer) -> Result<(), TraceError> {
     let file = executable().map_err(|error| failed(error.to_string()))?;
     let folder = own_folder()?;
     let program = folder.join("fd").join(file.as_raw_fd().to_string());
-    let target = Target { program, arguments: Vec::new() };
+    let target = Target { program, ..Target::default() };
     let mut recording = Recording::default();
     let traced = tracer.trace(&target, Plan::Learn, &mut recording, &AtomicBool::new(false))?;
     match (traced.ending, traced.instructions) {

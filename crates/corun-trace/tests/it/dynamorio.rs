@@ -16,8 +16,11 @@ fn trace(program: &Path, arguments: &[&str]) -> (Traced, Recording) {
 
 fn trace_planned(program: &Path, arguments: &[&str], plan: Plan) -> (Traced, Recording) {
     let mut recording = Recording::default();
-    let target =
-        Target { program: program.into(), arguments: arguments.iter().map(Into::into).collect() };
+    let target = Target {
+        program: program.into(),
+        arguments: arguments.iter().map(Into::into).collect(),
+        ..Target::default()
+    };
     let stop = AtomicBool::new(false);
     let traced = DynamoRio.trace(&target, plan, &mut recording, &stop).unwrap();
     (traced, recording)

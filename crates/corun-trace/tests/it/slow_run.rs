@@ -36,7 +36,11 @@ fn a_program_that_takes_long_is_said_to_while_it_runs() {
     assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
     let script = format!("read line < {}; [ $line = on ] && exit 5", pipe.display());
     let request = TraceRequest {
-        target: Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] },
+        target: Target {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            ..Target::default()
+        },
         remarks: Vec::new(),
         part: Part::Of(Plan::Window { skip: 0, length: Some(100) }),
         instructions: None,

@@ -1,6 +1,5 @@
 //! `corun capacity`: how much of what this machine can do is used at each utilisation that the kernel reports.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,18 +9,20 @@ use corun_machine::Machine;
 use corun_measure::cores::usable_cores;
 use corun_measure::execution::names_workers;
 use corun_measure::experiment::Observer;
-use corun_measure::{Request, WorkRequest};
+use corun_measure::{Request, StandaloneRequest, WorkRequest, WorkSize, works_together};
 use corun_monitor::{CapacityMeasurement, CapacityRequest, PredictedMachine, predicted_curve};
+use corun_predict::{PredictRequest, ProgramRequest};
 use corun_record::{Arm, CapacityCurve, Document, Exit, Record};
 
 use super::predict;
-use super::work::{SurroundingArguments, WorkArguments};
+use super::traced::WORK_TIME;
+use super::work::{Share, SurroundingArguments, WorkArguments};
 use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
-use crate::{terminal, values};
+use crate::{standard_input, terminal, values};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -139,14 +140,16 @@ fn measured(arguments: &Arguments, machine: &Machine) -> Result<ExitCode, Proble
 
 /// The curve that a predicted yield gives the cores of this machine.
 fn predicted(arguments: &Arguments, machine: &Machine) -> Result<ExitCode, Problem> {
-    let line = arguments.prediction_line()?;
-    let exports = arguments.output.open()?;
-    let prediction = predict::prediction(&line)?;
+    let request = arguments.prediction_request()?;
+    let open = || arguments.output.open();
+    let (exports, predictions) =
+        predict::predicted(&request, machine, arguments.output.quiet, open)?;
+    let prediction = predictions.first().expect("a core is predicted on");
     let model = arguments.prediction.model.as_ref().unwrap_or(&prediction.core.model);
     let smt_width = corun_model::find(model)?.smt_width;
     let cores = usable_cores(machine).len() as u32;
     let cores = arguments.design.cores.map_or(cores, |most| most.min(cores)).max(1);
-    let curve = predicted_curve(&prediction, PredictedMachine { cores, smt_width });
+    let curve = predicted_curve(prediction, PredictedMachine { cores, smt_width });
     exports.write(&curve, |it| arguments.output.shown(it), Record::to_json)?;
     Ok(code(ended(&curve)))
 }
@@ -207,41 +210,26 @@ impl Arguments {
         Ok(CapacityRequest { run, mix: self.mix.clone() })
     }
 
-    /// The line of `corun predict` that predicts the yield of the same program.
-    fn prediction_line(&self) -> Result<Vec<OsString>, Problem> {
-        let own = &self.surroundings;
-        if !own.env.is_empty() || own.env_clear || own.cwd.is_some() || own.stdin.is_some() {
-            return Err(Problem::usage(
-                "expected a program in corun's own environment where its yield is predicted, found options that change it",
-                "Set variables, the directory and standard input before corun: cd DIR; NAME=VALUE corun capacity COMMAND < FILE",
-            ));
-        }
-        let mut line: Vec<OsString> = vec!["predict".into()];
-        let mut add = |words: &[&str]| line.extend(words.iter().map(OsString::from));
-        if let Some(model) = &self.prediction.model {
-            add(&["--model", model]);
-        }
-        add(&["--max-time", &format!("{}s", self.design.max_time.as_secs().max(1))]);
-        if self.output.quiet {
-            add(&["--quiet"]);
-        }
-        match &self.work.workload {
-            Some(name) => {
-                add(&["--workload", name]);
-                self.work.parameters.iter().for_each(|it| add(&["--param", it]));
-            }
-            None if self.work.command.is_empty() => {
-                return Err(Problem::usage(
-                    "expected a command or `--workload NAME`, found neither",
-                    "For instance: corun capacity --workload fib, or corun capacity ./job",
-                ));
-            }
-            None => {
-                add(&["--"]);
-                line.extend(self.work.command.iter().cloned());
-            }
-        }
-        Ok(line)
+    /// The prediction of the yield of the same program in the same surroundings.
+    fn prediction_request(&self) -> Result<PredictRequest, Problem> {
+        let program = match &self.work.workload {
+            Some(name) => ProgramRequest::Workload(StandaloneRequest {
+                name: name.clone(),
+                parameters: self.work.parameters.clone(),
+                workers: None,
+                size: WorkSize::Time(WORK_TIME),
+            }),
+            None => self.work.traced(&self.surroundings)?,
+        };
+        let usual = PredictRequest::new(program);
+        Ok(PredictRequest {
+            models: self.prediction.model.iter().cloned().collect(),
+            per_worker: self.work.work == Share::PerWorker,
+            seed: self.design.seed.unwrap_or(usual.seed),
+            max_time: self.design.max_time,
+            standard_input: standard_input::for_several_runs(),
+            ..usual
+        })
     }
 }
 
@@ -252,8 +240,7 @@ fn is_restarted(work: &WorkRequest) -> bool {
         WorkRequest::Command(command) => {
             command.throughput.is_none() && !names_workers(&command.argv, &command.environment)
         }
-        WorkRequest::Workload { name, .. } => !corun_workload::find(name)
-            .is_ok_and(|it| it.descriptor().default_mode == corun_workload::Mode::WorkersTotal),
+        WorkRequest::Workload { name, .. } => !works_together(name),
         WorkRequest::Service(_) => false,
     }
 }

@@ -26,7 +26,6 @@ mod simulate;
 mod smt;
 mod smt_watchdog;
 mod study;
-mod sweep;
 mod threads;
 mod top;
 mod topo;
@@ -70,8 +69,6 @@ pub(crate) enum Command {
     Simulate(simulate::Arguments),
     /// Predict what a busy sibling does to a program on a core model, why, and what the program takes there alone
     Predict(Box<predict::Arguments>),
-    /// Predict programs on many core models and settings, here or as a job array, each program recorded once
-    Sweep(Box<sweep::Arguments>),
     /// List, show, tag, export and import the runs that are kept
     #[command(subcommand)]
     Runs(runs::Action),
@@ -145,7 +142,6 @@ impl Command {
             Self::Models(action) => models::run(&action),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),
-            Self::Sweep(arguments) => sweep::run(&arguments),
             Self::Runs(action) => runs::run(&action),
             Self::Schedule(arguments) => schedule::run(&arguments),
             Self::Top(arguments) => top::run(&arguments),

@@ -4,27 +4,25 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use corun_machine::Machine;
-use corun_measure::execution::{names_workers, with_workers};
-use corun_measure::{CommandRequest, StandaloneRequest, StandaloneWorkload, WorkRequest, WorkSize};
-use corun_record::TracedWorkload;
-use corun_trace::{SystemCall, Target};
+use corun_measure::{StandaloneRequest, WorkSize};
+use corun_predict::ProgramRequest;
+use corun_trace::{Surroundings, Target};
 
 use super::program;
+use crate::parse::line_of;
 use crate::problem::{Problem, say};
-use crate::{interruption, standard_input, values};
+use crate::values::{self, Words};
 
 /// The program to trace.
 #[derive(Debug, Args)]
 pub(super) struct TracedArguments {
-    /// Take a built-in workload instead of a command: its work alone, without what prepares it
-    /// (`corun bench list` shows them)
-    #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    workload: Option<String>,
+    /// Take a built-in workload instead of a command: its work alone, without what prepares it (`corun bench list` shows
+    /// them); its parameters may follow its name in the same argument: "chase size=64M"
+    #[arg(long, value_name = "NAME", value_parser = values::words)]
+    workload: Vec<Words>,
     /// Set a parameter of the workload (repeatable; see `corun bench show NAME`)
     #[arg(long = "param", value_name = "NAME=VALUE", requires = "workload")]
     parameters: Vec<String>,
@@ -36,116 +34,120 @@ pub(super) struct TracedArguments {
     #[arg(long, value_name = "N", value_parser = values::count, requires = "workload")]
     operations: Option<u64>,
     /// The program and its arguments
-    #[arg(trailing_var_arg = true, required_unless_present = "workload", value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// A program that is ready to be traced.
-#[derive(Debug)]
-pub(super) struct TracedProgram {
-    /// The program.
-    pub(super) target: Target,
-    /// The system call after which what counts begins, if it does not begin with the program.
-    pub(super) from: Option<SystemCall>,
-    /// What it is, where its command does not say it.
-    pub(super) remark: Option<String>,
-    /// The built-in workload, if it is one.
-    pub(super) workload: Option<TracedWorkload>,
-}
-
 /// How long a worker of a traced workload works on this machine, unless its operations are given.
-const WORK_TIME: Duration = Duration::from_millis(20);
-
-/// How long a worker of a measured workload works, as `corun measure` has it.
-const SAMPLE_TIME: Duration = Duration::from_millis(200);
+pub(super) const WORK_TIME: Duration = Duration::from_millis(20);
 
 /// The commands of corun that start programs, and wait for them.
 const STARTERS: [&str; 4] = ["bench", "measure", "study", "threads"];
 
-impl TracedArguments {
-    /// Whether a built-in workload was asked for, which reads no standard input.
-    pub(super) fn is_workload(&self) -> bool {
-        self.workload.is_some()
-    }
+/// A program with its name.
+#[derive(Debug, Clone)]
+pub(super) struct NamedProgram {
+    /// Its command or workload, as a line.
+    pub(super) name: String,
+    /// The option of `corun predict` that names it.
+    pub(super) option: [String; 2],
+    /// The program.
+    pub(super) request: ProgramRequest,
+}
 
-    /// The command, if it takes the number of its threads.
-    pub(super) fn with_workers(&self) -> Option<&[OsString]> {
-        names_workers(&self.command, &[]).then_some(&self.command[..])
-    }
-
-    /// The same program as `corun measure` runs it, with this process's standard input if that is a file.
-    pub(super) fn measured(&self, per_worker: bool) -> WorkRequest {
-        if let Some(name) = &self.workload {
-            // Workers that work together are threads of one process; all others are predicted as copies.
-            let is_together = corun_workload::find(name)
-                .is_ok_and(|it| it.descriptor().default_mode == corun_workload::Mode::WorkersTotal);
-            return WorkRequest::Workload {
-                name: name.clone(),
-                parameters: self.parameters.clone(),
-                copies: !is_together,
-                sample_time: SAMPLE_TIME,
-                sizes_programs: false,
-            };
-        }
-        WorkRequest::Command(CommandRequest {
-            argv: self.command.clone(),
-            copies: false,
-            per_worker,
-            environment: std::env::vars_os().collect(),
-            directory: None,
-            input: standard_input::own_file(),
-            expected_exit: 0,
-            throughput: None,
-        })
-    }
-
-    /// The program that was asked for; a workload whose operations are not given is run for a moment.
-    ///
-    /// # Errors
-    /// If there is no such program or workload, or if it cannot be run here.
-    pub(super) fn program(&self) -> Result<TracedProgram, Problem> {
-        self.program_of(None)
-    }
-
-    /// The same with this number in place of each `{workers}`, if there is one.
-    ///
-    /// # Errors
-    /// As for [`program`](Self::program).
-    pub(super) fn program_of(&self, workers: Option<u32>) -> Result<TracedProgram, Problem> {
-        let Some(name) = &self.workload else {
-            program::check(&self.command)?;
-            let completed = workers.map(|workers| with_workers(&self.command, workers));
-            let command = completed.as_ref().unwrap_or(&self.command);
-            let (program, rest) = command.split_first().expect("clap asks for one");
-            let target = Target::find(program, rest)?;
-            warn_of_children(&target);
-            return Ok(TracedProgram { target, from: None, remark: None, workload: None });
-        };
-        let request = StandaloneRequest {
-            name: name.clone(),
-            parameters: self.parameters.clone(),
-            workers: self.workers,
-            size: self.operations.map_or(WorkSize::Time(WORK_TIME), WorkSize::Operations),
-        };
-        let machine = Machine::read(Path::new("/"))?;
-        let workload =
-            StandaloneWorkload::prepare(&request, &machine, interruption::on_signals()?)?;
-        let (program, rest) = workload.argv.split_first().expect("a program");
-        Ok(TracedProgram {
-            target: Target::find(program, rest)?,
-            from: workload.begins.map(SystemCall),
-            remark: Some(workload.summary),
-            workload: Some(TracedWorkload {
-                name: name.clone(),
-                parameters: workload.parameters.into_iter().collect(),
-                workers: workload.workers.get(),
-            }),
-        })
+impl NamedProgram {
+    /// A command in corun's own environment.
+    fn command(words: &[OsString]) -> Result<Self, Problem> {
+        program::check(words)?;
+        let (argv, surroundings) = (words.to_vec(), Surroundings::default());
+        let request = ProgramRequest::Command { argv, surroundings };
+        Ok(Self { name: line_of(words), option: ["--program".to_owned(), quoted(words)], request })
     }
 }
 
+impl TracedArguments {
+    /// Whether nothing, or one program, is named.
+    pub(super) fn is_one_at_most(&self) -> bool {
+        self.workload.len() + usize::from(!self.command.is_empty()) <= 1
+    }
+
+    /// The program that was asked for, in corun's own environment.
+    ///
+    /// # Errors
+    /// If there is none, or several are, or the command is one for a shell.
+    pub(super) fn request(&self) -> Result<ProgramRequest, Problem> {
+        let [one] = &self.programs(&[])?[..] else {
+            return Err(Problem::usage(
+                "expected one command or workload, found several",
+                "`corun predict` takes several programs; everything else takes one.",
+            ));
+        };
+        Ok(one.request.clone())
+    }
+
+    /// All programs that were asked for, each once, with those of other options first.
+    ///
+    /// # Errors
+    /// If there is none, or a command is one for a shell.
+    pub(super) fn programs(&self, others: &[Words]) -> Result<Vec<NamedProgram>, Problem> {
+        if self.workload.len() > 1 && !self.parameters.is_empty() {
+            return Err(Problem::usage(
+                "expected one workload with --param, found several",
+                "Write the parameters behind each name: --workload 'chase size=64M'.",
+            ));
+        }
+        let last = (!self.command.is_empty()).then_some(&self.command);
+        let commands = others.iter().map(|Words(words)| words).chain(last);
+        let commands = commands.map(|words| NamedProgram::command(words));
+        let workloads =
+            self.workload.iter().filter_map(|Words(words)| Some(Ok(self.named(words)?)));
+        let mut programs = commands.chain(workloads).collect::<Result<Vec<_>, Problem>>()?;
+        let mut known: Vec<[String; 2]> = Vec::new();
+        programs.retain(|it| {
+            let is_new = !known.contains(&it.option);
+            known.push(it.option.clone());
+            is_new
+        });
+        match programs.is_empty() {
+            false => Ok(programs),
+            true => Err(Problem::usage(
+                "expected a command or `--workload NAME`, found neither",
+                "For instance: -- ./solver input, or --workload chase",
+            )),
+        }
+    }
+
+    /// The options of workloads, as they are typed.
+    pub(super) fn workload_options(&self) -> impl Iterator<Item = [String; 2]> {
+        let workers = self.workers.map(|it| ["--workers".to_owned(), it.to_string()]);
+        let operations = self.operations.map(|it| ["--operations".to_owned(), it.to_string()]);
+        workers.into_iter().chain(operations)
+    }
+
+    /// A workload with its parameters.
+    fn named(&self, words: &[OsString]) -> Option<NamedProgram> {
+        let parameters = self.parameters.iter().map(OsString::from);
+        let words: Vec<OsString> = words.iter().cloned().chain(parameters).collect();
+        let texts: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
+        let (name, parameters) = texts.split_first()?;
+        let request = ProgramRequest::Workload(StandaloneRequest {
+            name: name.clone(),
+            parameters: parameters.to_vec(),
+            workers: self.workers,
+            size: self.operations.map_or(WorkSize::Time(WORK_TIME), WorkSize::Operations),
+        });
+        let option = ["--workload".to_owned(), quoted(&words)];
+        Some(NamedProgram { name: line_of(&words), option, request })
+    }
+}
+
+/// Words as one argument that a shell, and `--program`, split again.
+pub(super) fn quoted(words: &[OsString]) -> String {
+    shell_words::join(words.iter().map(|it| it.to_string_lossy()))
+}
+
 /// corun itself is seldom what is meant to be traced.
-fn warn_of_children(target: &Target) {
+pub(super) fn warn_of_children(target: &Target) {
     let is_corun = std::env::current_exe().is_ok_and(|own| {
         target
             .program

@@ -9,6 +9,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_measure::execution::Command;
 use corun_measure::{CommandRequest, WorkRequest};
+use corun_predict::ProgramRequest;
+use corun_trace::Surroundings;
 use regex::Regex;
 
 use super::program::{self, SearchPath};
@@ -103,10 +105,7 @@ impl WorkArguments {
             });
         }
         if self.command.is_empty() {
-            return Err(Problem::usage(
-                "expected a command or `--workload NAME`, found neither",
-                "For instance: corun measure ./job, or corun threads -- ./solver -j {workers}",
-            ));
+            return Err(nothing_to_run());
         }
         let environment = surroundings.environment();
         surroundings.check(&self.command, &environment)?;
@@ -128,6 +127,25 @@ impl WorkArguments {
 }
 
 impl WorkArguments {
+    /// The command as a program to trace in these surroundings; without `--stdin` it reads corun's own standard input.
+    ///
+    /// # Errors
+    /// If no command is named, if there is no such program, or if standard input cannot be kept.
+    pub(super) fn traced(
+        &self,
+        surroundings: &SurroundingArguments,
+    ) -> Result<ProgramRequest, Problem> {
+        if self.command.is_empty() {
+            return Err(nothing_to_run());
+        }
+        let environment = surroundings.environment();
+        surroundings.check(&self.command, &environment)?;
+        let input = standard_input::file(surroundings.stdin.as_deref())?;
+        let directory = surroundings.cwd.clone();
+        let surroundings = Surroundings { environment: Some(environment), directory, input };
+        Ok(ProgramRequest::Command { argv: self.command.clone(), surroundings })
+    }
+
     /// The command that runs before each sample, if there is one.
     ///
     /// # Errors
@@ -149,6 +167,13 @@ impl WorkArguments {
             operations_argument: None,
         }))
     }
+}
+
+fn nothing_to_run() -> Problem {
+    Problem::usage(
+        "expected a command or `--workload NAME`, found neither",
+        "For instance: corun measure ./job, or corun threads -- ./solver -j {workers}",
+    )
 }
 
 impl SurroundingArguments {

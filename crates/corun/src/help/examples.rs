@@ -177,27 +177,6 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     ("models check", &[example("A model of your own", "corun models check host.toml")]),
     ("models diff", &[example("Where two models differ", "corun models diff zen4 host.toml")]),
     (
-        "sweep",
-        &[
-            example(
-                "Two programs on all cores that there are models of",
-                "corun sweep --model all --program './solver input' --workload chase",
-            ),
-            example(
-                "Sizes of the reorder buffer, for a spreadsheet",
-                "corun sweep --model zen4 --vary rob.entries=128,512 --csv rob.csv -- ./job",
-            ),
-            example(
-                "Going on where an earlier sweep was interrupted",
-                "corun sweep --model all --resume last -- ./solver input",
-            ),
-            example(
-                "A task for each program on a cluster",
-                "corun sweep --model all --slurm /shared/sweep --program ./a --program ./b",
-            ),
-        ],
-    ),
-    (
         "simulate",
         &[
             example("A recorded program on a core", "corun simulate --model zen4 gzip.trace"),
@@ -227,6 +206,22 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             example(
                 "What this machine's siblings really do, beside it",
                 "corun predict --measure ./solver",
+            ),
+            example(
+                "Two programs on all cores that there are models of",
+                "corun predict --model all --program './solver input' --workload chase",
+            ),
+            example(
+                "Sizes of the reorder buffer, for a spreadsheet",
+                "corun predict --model zen4 --set rob.entries=128,512 --csv rob.csv -- ./job",
+            ),
+            example(
+                "Going on where that was interrupted",
+                "corun predict --model all --resume last -- ./solver input",
+            ),
+            example(
+                "A task for each program on a cluster",
+                "corun predict --model all --slurm /shared/sweep --program ./a --program ./b",
             ),
         ],
     ),

@@ -90,9 +90,30 @@ fn what_cannot_be_mixed_or_counted_is_refused() {
         assert_eq!(outcome.exit, Some(2), "{arguments:?}: {}", outcome.errors);
         assert!(outcome.errors.contains(expected), "{arguments:?}: {}", outcome.errors);
     }
-    let outcome = Outcome::of(&mut corun(["capacity", "--model=zen4", "--env", "A=1", "true"]));
-    assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
-    assert!(outcome.errors.contains("predicted"), "{}", outcome.errors);
+}
+
+#[test]
+fn a_predicted_program_has_its_environment_folder_and_input() {
+    let scratch = Scratch::new();
+    let input = scratch.file("input");
+    std::fs::write(&input, "a line\n").expect("a file can be written");
+    // What dies is not predicted.
+    let script = "read line; test \"$A:$line\" = '1:a line' && test -f input || kill -9 $$";
+    let predicted = |options: &[&str]| {
+        let mut command = corun(["capacity", "--model=zen4", "--max-time=1s", "--json=-"]);
+        command.args(options).arg("--stdin").arg(&input).args(["--", "sh", "-c", script]);
+        Outcome::of(&mut command)
+    };
+    let folder = scratch.path().to_str().expect("text");
+    let outcome = predicted(&["--env", "A=1", "--cwd", folder]);
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    let curve = Record::<CapacityCurve>::from_json(&outcome.output).expect("a curve").body;
+    assert_eq!((curve.source, curve.model.as_deref()), (Source::Predicted, Some("zen4")));
+    for other in [&["--cwd", folder][..], &["--env", "A=1"]] {
+        let outcome = predicted(other);
+        assert_eq!(outcome.exit, Some(1), "{other:?}: {}", outcome.errors);
+        assert!(outcome.errors.contains("killed"), "{other:?}: {}", outcome.errors);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use corun_record::{
-    CalibratedField, ClockSource, Document, MeasuredRuns, Metric, Placement, Prediction,
+    Answer, CalibratedField, ClockSource, Document, MeasuredRuns, Metric, Placement, Prediction,
     PredictionTable, Source,
 };
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
@@ -409,6 +409,17 @@ fn a_busy_sibling_is_predicted_with_its_interval_and_causes() {
     assert!(!full.causes.is_empty() && full.apart.is_some());
     let [changed] = &prediction.what_if[..] else { panic!("{:?}", prediction.what_if) };
     assert_eq!(changed.setting, "rob.policy=shared");
+    let [verdict] = &prediction.verdicts[..] else { panic!("{:?}", prediction.verdicts) };
+    assert_eq!((verdict.arm.as_str(), verdict.against.as_str()), ("full", "spread"));
+    let simulated = [2.0 / slowdown.high, 2.0 / slowdown.low];
+    assert_eq!((verdict.metric, verdict.simulated), (Metric::SmtYield, simulated));
+    let expected = match () {
+        () if simulated[0] >= 0.95 && simulated[1] <= 1.05 => Answer::NoPracticalEffect,
+        () if work.low > 1.0 => Answer::Helps,
+        () if work.high < 1.0 => Answer::Hurts,
+        () => Answer::Inconclusive,
+    };
+    assert_eq!(verdict.answer, expected);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `corun sweep`: cells that fail, cells that are taken over, and what a program gets of it.
+//! Sweeps of `corun predict`: cells that fail, cells that are taken over, and what a program gets of it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::schema::fitting;
 /// Alone and from the start, which is quick.
 fn sweep(options: &[&str]) -> Command {
     let mut command =
-        corun(["sweep", "--quiet", "--placement=spread", "--length=100k", "--jobs=2"]);
+        corun(["predict", "--quiet", "--placement=spread", "--length=100k", "--jobs=2"]);
     command.args(options);
     command
 }
@@ -25,7 +25,7 @@ fn names(sweep: &PredictionSweep) -> Vec<String> {
 
 #[test]
 fn every_program_meets_every_core_and_setting_and_one_failure_is_no_other() {
-    let options = ["--json=-", "--model=zen3,zen4", "--vary=rob.entries=64,none", "--program=true"];
+    let options = ["--json=-", "--model=zen3,zen4", "--set=rob.entries=64,none", "--program=true"];
     let outcome = Outcome::of(&mut sweep(&options));
     assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
     let sweep = fitting::<PredictionSweep>(&outcome.output).body;
@@ -134,7 +134,7 @@ fn a_killed_sweep_is_resumed_with_its_finished_cells() {
 fn figures_do_not_depend_on_how_many_cells_run_at_a_time() {
     let of = |jobs: &str| {
         let options = ["--csv=-", "--model=zen3,zen4", jobs, "--program=true"];
-        let mut command = corun(["sweep", "--quiet", "--placement=spread", "--length=100k"]);
+        let mut command = corun(["predict", "--quiet", "--placement=spread", "--length=100k"]);
         let outcome = Outcome::of(command.args(options));
         assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
         outcome.output
@@ -153,8 +153,11 @@ fn figures_do_not_depend_on_how_many_cells_run_at_a_time() {
 #[test]
 fn what_makes_no_sweep_is_refused_before_anything_runs() {
     for (options, words) in [
-        (&["--model=zen3"][..], "expected a program to predict"),
-        (&["--model=zen3", "--vary=rob.entries=1,,2", "--program=true"], "found an empty one"),
+        (&["--model=zen3"][..], "expected a command or `--workload NAME`, found neither"),
+        (&["--model=zen3", "--measure", "--program=true"], "found a sweep"),
+        (&["--model=zen3", "--memory=host", "--program=true"], "found a sweep"),
+        (&["--model=zen3", "--workload=fib", "--workload=ram", "--param=a=1"], "with --param"),
+        (&["--model=zen3", "--set=rob.entries=1,,2", "--program=true"], "found an empty one"),
         (&["--model=zen3", "--resume=is-not-there.json", "--program=true"], "is-not-there.json"),
     ] {
         let outcome = Outcome::of(&mut sweep(options));

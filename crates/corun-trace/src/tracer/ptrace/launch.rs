@@ -35,15 +35,15 @@ enum Then {
 
 /// Starts a program; its first stop is at its first instruction.
 pub(super) fn launch(target: &Target, plan: &Plan) -> Result<Launched, TraceError> {
+    let unrunnable = |source| TraceError::Program { program: target.program.clone(), source };
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     if plan.is_silent() {
         silence(&mut command);
     }
+    target.surroundings.apply(&mut command).map_err(unrunnable)?;
     seize(command, Then::Execute).map_err(|error| match error {
-        LaunchError::Program(source) => {
-            TraceError::Program { program: target.program.clone(), source }
-        }
+        LaunchError::Program(source) => unrunnable(source),
         LaunchError::Ptrace(error) => failed("the program cannot be traced", error),
     })
 }

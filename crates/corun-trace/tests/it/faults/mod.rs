@@ -61,7 +61,7 @@ fn traced(
     let file = folder.path().join("traced");
     let _ = std::fs::remove_file(&file);
     let arguments = vec![case.into(), file.clone().into()];
-    let target = Target { program: program.into(), arguments };
+    let target = Target { program: program.into(), arguments, ..Target::default() };
     let mut recording = Recording::default();
     let traced = tracer.trace(&target, plan, &mut recording, &AtomicBool::new(false));
     (traced, recording, std::fs::read_to_string(file).unwrap_or_default())

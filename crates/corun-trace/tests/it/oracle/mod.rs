@@ -39,7 +39,7 @@ const DETERMINISTIC: &[&str] = &[
 /// The trace of a whole run, and how it ended.
 fn traced(tracer: &dyn Tracer, program: &Program) -> (Recording, Traced) {
     let mut recording = Recording::default();
-    let target = Target { program: program.file.clone(), arguments: Vec::new() };
+    let target = Target { program: program.file.clone(), ..Target::default() };
     let traced = tracer.trace(&target, Plan::Whole, &mut recording, &AtomicBool::new(false));
     (recording, traced.unwrap())
 }

@@ -144,7 +144,7 @@ fn a_window_is_that_part_of_the_whole() {
     let (whole, _) = traced(&Ptrace, &program);
     let mut window = Recording::default();
     let plan = Plan::Window { skip: 2500, length: Some(300) };
-    let target = Target { program: program.file.clone(), arguments: Vec::new() };
+    let target = Target { program: program.file.clone(), ..Target::default() };
     let traced = Ptrace.trace(&target, plan, &mut window, &AtomicBool::new(false)).unwrap();
     let expected: Vec<_> = whole.instructions(FIRST).skip(2500).take(300).collect();
     assert_eq!(window.instructions(FIRST).collect::<Vec<_>>(), expected);
@@ -195,7 +195,7 @@ fn a_sleeping_program_is_stopped_and_what_was_reported_is_kept() {
     let Some(program) = Program::build("sleeps") else { return };
     let stop = AtomicBool::new(false);
     let mut sink = Reacting { recording: Recording::default(), stop: &stop, fails: false };
-    let target = Target { program: program.file, arguments: Vec::new() };
+    let target = Target { program: program.file, ..Target::default() };
     let traced = Ptrace.trace(&target, Plan::Whole, &mut sink, &stop).unwrap();
     assert_eq!(traced.ending, Ending::Interrupted);
     assert_eq!(sink.recording.instructions(FIRST).count(), 4);
@@ -206,7 +206,7 @@ fn a_full_disk_ends_the_program() {
     let Some(program) = Program::build("sleeps") else { return };
     let stop = AtomicBool::new(false);
     let mut sink = Reacting { recording: Recording::default(), stop: &stop, fails: true };
-    let target = Target { program: program.file, arguments: Vec::new() };
+    let target = Target { program: program.file, ..Target::default() };
     let error = Ptrace.trace(&target, Plan::Whole, &mut sink, &stop).unwrap_err();
     assert!(matches!(error, TraceError::Sink(_)), "{error}");
 }
@@ -214,7 +214,7 @@ fn a_full_disk_ends_the_program() {
 #[test]
 fn what_is_no_program_is_refused() {
     for program in ["/nowhere/to/be/found", "/"] {
-        let target = Target { program: program.into(), arguments: Vec::new() };
+        let target = Target { program: program.into(), ..Target::default() };
         let mut sink = Recording::default();
         let error =
             Ptrace.trace(&target, Plan::Whole, &mut sink, &AtomicBool::new(false)).unwrap_err();

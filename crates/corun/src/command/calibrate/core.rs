@@ -8,13 +8,12 @@ use corun_calibrate::{
     overlay_name,
 };
 use corun_model::timing::TimingTable;
-use corun_model::{CoreModel, host_core, suited};
+use corun_model::{CoreModel, host_core, suited, validation_caveat};
 use corun_record::{Exit, Record};
 use corun_report::Destination;
 
 use super::Arguments;
 use crate::answer::{Answer, this_machine};
-use crate::core_model::validation_caveat;
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::{interruption, terminal};

@@ -5,11 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_model::timing::TimingTable;
-use corun_model::{CoreModel, ModelError, Validation};
+use corun_model::{CoreModel, ModelError, Validation, compare_published};
 use corun_record::{CheckedModel, Exit, ModelChecks, on_one_line, shortened};
 
 use crate::answer::Answer;
-use crate::core_model::compared;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
@@ -35,7 +34,7 @@ fn check(file: &str) -> Result<CheckedModel, Problem> {
     let (is_right, sentences) = match corun_model::find(file) {
         Ok(model) => match faults(&model) {
             faults if faults.is_empty() => {
-                let validation = Validation::of(&compared(&model)?);
+                let validation = Validation::of(&compare_published(&model)?);
                 (true, vec![format!("{}: right; {validation}", on_one_line(file))])
             }
             faults => (false, faults),

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use corun_model::compare_published;
 use corun_record::{Exit, ModelList};
 
 use crate::answer::Answer;
-use crate::core_model::compared;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let mut models = Vec::new();
     for model in corun_model::all()? {
-        models.push(corun_model::listed(&model, &compared(&model)?));
+        models.push(corun_model::listed(&model, &compare_published(&model)?));
     }
     answer.give(ModelList { models }, corun_report::list_models)?;
     Ok(code(Exit::Done))

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use corun_model::compare_published;
+use corun_model::timing::TimingTable;
 use corun_record::Exit;
 
 use crate::answer::Answer;
-use crate::core_model::{compared, timings};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
@@ -23,7 +24,8 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let model = corun_model::find(&arguments.name)?;
-    let description = corun_model::description(&model, &compared(&model)?, &timings(&model)?);
+    let timings = TimingTable::of(&model)?;
+    let description = corun_model::description(&model, &compare_published(&model)?, &timings);
     answer.give(description, corun_report::describe_model)?;
     Ok(code(Exit::Done))
 }

@@ -1,33 +1,25 @@
 //! `corun predict -- COMMAND`: what a busy sibling would do to a program on a core, and what it takes there alone.
 
-mod cores;
-mod each;
-mod hardware;
+mod recorder;
+mod sweep;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, FromArgMatches, ValueEnum};
+use clap::{Args, ValueEnum};
 use corun_machine::Machine;
-use corun_model::{CoreModel, HostCore, host_core};
-use corun_predict::{
-    Beside, Core, Effort, HostSiblings, Job, MeasureSiblings, MemoryOf, Sampling, Workers, predict,
-};
-use corun_record::{Caveat, Document, Exit, Placement, Prediction, PredictionTable};
+use corun_predict::{Measuring, MemoryOf, PredictRequest, ProgramRequest, Sampling};
+use corun_record::{Document, Exit, Placement, Prediction, PredictionTable};
 use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
-use corun_trace::{Chosen, SystemCall, Target, choose_for};
+use corun_trace::SystemCall;
 
-pub(super) use each::{CoreVariant, on_each};
-
-use cores::ChosenCore;
-use hardware::Recorder;
+use recorder::Recorder;
+use sweep::SweepArguments;
 
 use super::program;
-use super::traced::{TracedArguments, TracedProgram};
+use super::traced::{TracedArguments, quoted, warn_of_children};
 use super::work::Share;
-use crate::core_model::{timings, validation_caveat};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
@@ -36,7 +28,7 @@ use crate::{interruption, standard_input, terminal};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The cores: names of `corun models list`, or model files that end in .toml [default: this
+    /// The cores: names of `corun models list`, model files that end in .toml, or `all` for all that there are [default: this
     /// host's own]
     #[arg(long, value_name = "MODEL", value_delimiter = ',')]
     model: Vec<String>,
@@ -57,7 +49,8 @@ pub(crate) struct Arguments {
     /// Choose where the windows of a long run lie, how far apart copies run, and where pages lie, by this seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Override a field of the model, for instance main.nanoseconds=120; can be given several times
+    /// Override a field of the model, for instance main.nanoseconds=120, or predict with each of several values:
+    /// rob.entries=224,512; can be given several times, of several fields with several values every combination
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
     /// How busy the cores are that the program does not run on: from 0, idle, to 1, each with as much of the last-level
@@ -130,6 +123,8 @@ pub(crate) struct Arguments {
     /// The program, which runs several times, its output discarded
     #[command(flatten)]
     traced: TracedArguments,
+    #[command(flatten)]
+    sweep: SweepArguments,
 }
 
 /// The source of the memory parameters.
@@ -142,111 +137,50 @@ enum MemorySource {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if arguments.is_sweep() {
+        return sweep::run(arguments);
+    }
     let form: Form<PredictionTable> = to_json;
     let open = || -> Result<_, Problem> {
         let recorder = arguments.record.as_deref().map(Recorder::open).transpose()?;
         Ok((Exports::open([(arguments.json.as_deref(), form)])?, recorder))
     };
-    let ((exports, recorder), table) = predicted(arguments, open)?;
+    let machine = Machine::read(Path::new("/"))?;
+    let request = arguments.request(arguments.traced.request()?, arguments.settings().1)?;
+    let ((exports, recorder), predictions) = predicted(&request, &machine, arguments.quiet, open)?;
+    let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
     exports.write(&table, |it| arguments.shown(it), form)?;
     if let Some(recorder) = recorder {
-        recorder.write(&table, &Machine::read(Path::new("/"))?)?;
+        recorder.write(&table, &machine)?;
     }
     Ok(code(Exit::Done))
 }
 
-/// The prediction that a line of `corun predict` asks for, without what it shows and keeps.
+/// Predicts what a request asks for, with a line on how far it is; `open` finds places for the results before anything is
+/// traced.
 ///
 /// # Errors
-/// If the line has no meaning, or the program cannot be predicted.
-pub(super) fn prediction(line: &[OsString]) -> Result<Prediction, Problem> {
-    let ((), table) = predicted(&parsed(line)?, || Ok(()))?;
-    table.predictions.into_iter().next().ok_or_else(|| {
-        Problem::failed("expected a prediction, found none", "Ask for one core model.")
-    })
-}
-
-/// The arguments of a line of `corun predict`.
-fn parsed(line: &[OsString]) -> Result<Arguments, Problem> {
-    let matches = Arguments::augment_args(clap::Command::new("predict")).try_get_matches_from(line);
-    matches.and_then(|it| Arguments::from_arg_matches(&it)).map_err(|error| {
-        Problem::usage(error.to_string(), "`corun predict --help` says what can be predicted.")
-    })
-}
-
-/// Predicts what the arguments ask for; `open` finds places for the results before anything is traced.
-fn predicted<T>(
-    arguments: &Arguments,
+/// If the request has no meaning, or the program cannot be predicted.
+pub(super) fn predicted<T>(
+    request: &PredictRequest,
+    machine: &Machine,
+    quiet: bool,
     open: impl FnOnce() -> Result<T, Problem>,
-) -> Result<(T, PredictionTable), Problem> {
-    let beside = arguments.beside()?;
-    let host = host_core();
-    let chosen = arguments.cores(host.as_ref())?;
-    let machine = Machine::read(Path::new("/"))?;
+) -> Result<(T, Vec<Prediction>), Problem> {
     let stop = interruption::flag_on_signals()?;
-    let siblings = HostSiblings::new(&machine, &stop);
-    if arguments.measures_siblings() {
-        arguments.check_measured(&chosen)?;
-        hardware::check(&siblings)?;
-    }
-    let subject = arguments.subject(&beside)?;
+    let interrupt = interruption::on_signals()?;
+    let prepared = request.prepare(machine, &interrupt, &stop)?;
+    warn_of_children(prepared.target());
     let opened = open()?;
-    for core in &chosen {
-        arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
+    if !quiet {
+        prepared.choices().iter().for_each(|line| say(line));
     }
-    arguments.say(&format!("The tracer: {}.", subject.tracer.reason));
-    if let Some(warning) = &subject.tracer.warning {
-        say(warning);
-    }
-    let timings = chosen.iter().map(|core| timings(&core.model)).collect::<Result<Vec<_>, _>>()?;
-    let set = arguments.settings();
-    let mut cores = Vec::new();
-    for (core, timings) in chosen.iter().zip(&timings) {
-        let mut caveats = core.caveats.clone();
-        caveats.extend(validation_caveat(&core.model)?);
-        cores.push(Core {
-            model: &core.model,
-            memory: arguments.memory_of(core.is_own)?,
-            set: &set,
-            timings,
-            reason: core.reason.clone(),
-            is_own: core.is_own,
-            caveats,
-        });
-    }
-    let measure_siblings = match arguments.measures_siblings() {
-        true => Some(MeasureSiblings {
-            source: &siblings,
-            evidence: siblings.evidence(),
-            work: arguments.traced.measured(arguments.work == Share::PerWorker),
-            budget: arguments.max_time / PART_ON_SIBLINGS,
-            limit: arguments.max_time,
-            interrupt: interruption::on_signals()?,
-        }),
-        false => None,
-    };
-    let job = Job {
-        rounds: arguments.rounds(),
-        measure_siblings,
-        keep: arguments.keep.clone(),
-        ..arguments.job(subject, cores, beside, &machine)
-    };
-    let line = StepProgress::new(arguments.quiet);
-    let predicted = predict(&job, &line, &stop);
+    prepared.warning().into_iter().for_each(say);
+    let line = StepProgress::new(quiet);
+    let predicted = prepared.predict(&line, &interrupt, &stop);
     line.finish();
-    let mut predictions = predicted?;
-    for (prediction, timings) in predictions.iter_mut().zip(&timings) {
-        let sentence = timings.usage().sentence();
-        prediction.caveats.extend(sentence.map(|sentence| Caveat::new("timing-rows", sentence)));
-    }
-    let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
-    Ok((opened, table))
+    Ok((opened, predicted?))
 }
-
-/// The time of a round of windows, at least.
-const ROUND: Duration = Duration::from_secs(15);
-/// The part of the time that is for measuring on siblings.
-const PART_ON_SIBLINGS: u32 = 3;
 
 /// One prediction as it is, several as a table.
 fn to_json(table: &PredictionTable) -> String {
@@ -256,266 +190,92 @@ fn to_json(table: &PredictionTable) -> String {
     }
 }
 
-/// The program of a prediction, and how it is recorded.
-struct Subject {
-    program: TracedProgram,
-    tracer: Chosen<'static>,
-    sampling: Sampling,
-}
-
 impl Arguments {
-    fn subject(&self, beside: &Beside) -> Result<Subject, Problem> {
-        let program = self.traced.program_of(beside.workers.is_some().then_some(1))?;
-        let tracer = choose_for(self.tracer.as_deref(), &program.target)?;
-        let sampling = self.sampling();
-        self.check_standard_input(sampling)?;
-        Ok(Subject { program, tracer, sampling })
+    /// Whether each program is recorded once and every cell predicted by itself, with nothing measured.
+    fn is_sweep(&self) -> bool {
+        let has_all = self.model.iter().any(|it| it == "all");
+        let is_varied = !self.settings().0.is_empty();
+        has_all || is_varied || self.sweep.is_asked_for() || !self.traced.is_one_at_most()
     }
 
-    /// The job in one round, without a measurement on siblings and without a trace to keep.
-    fn job<'a>(
-        &self,
-        subject: Subject,
-        cores: Vec<Core<'a>>,
-        beside: Beside,
-        machine: &'a Machine,
-    ) -> Job<'a> {
-        let Subject { program, tracer, sampling } = subject;
-        Job {
-            target: program.target,
-            workload: program.workload,
-            cores,
-            beside,
-            tracer,
-            from: self.from_call.or(program.from),
-            sampling,
-            rounds: 1,
-            precision: self.target,
-            pages: self.pages.into(),
-            measure_for: (!self.no_measure).then(|| self.time_to_measure()),
-            measure_siblings: None,
-            keep: None,
-            jobs: std::thread::available_parallelism().map_or(1, usize::from),
-            max_time: self.max_time,
-            machine,
-        }
-    }
-
-    /// The memory parameters to predict with.
-    fn memory_of(&self, is_own: bool) -> Result<MemoryOf, Problem> {
-        match self.memory {
-            Some(MemorySource::Host) if self.no_measure => Err(Problem::usage(
-                "expected to measure where memory is to be this host's, found --no-measure",
-                "Leave one of the two out.",
-            )),
-            Some(MemorySource::Host) => Ok(MemoryOf::Host),
-            None if is_own && !self.no_measure => Ok(MemoryOf::Host),
-            None | Some(MemorySource::Model) => Ok(MemoryOf::Model),
-        }
-    }
-
-    /// What of the model is set otherwise.
-    fn settings(&self) -> Vec<(String, String)> {
+    /// The fields with several values, and those with one.
+    fn settings(&self) -> (Vec<(String, String)>, Vec<(String, String)>) {
         let load = self.load_of_others.map(values::load_of_others);
-        self.set.iter().cloned().chain(load).collect()
+        self.set.iter().cloned().chain(load).partition(|(_, values)| values.contains(','))
     }
 
-    /// The cores asked for, with the fields that were set.
-    fn cores(&self, host: Option<&HostCore>) -> Result<Vec<ChosenCore>, Problem> {
-        let mut cores = match &self.model[..] {
-            [] => vec![ChosenCore::find(None, host)?],
-            names => names
-                .iter()
-                .map(|name| ChosenCore::find(Some(name), host))
-                .collect::<Result<Vec<_>, _>>()?,
-        };
-        let set = self.settings();
-        for core in &mut cores {
-            core.model = core.model.clone().with(&set)?;
-            core.caveats.extend(cores::set_otherwise(&set));
-            self.check_siblings(&core.model)?;
+    /// What was typed, as the prediction of a program that is wanted; starts nothing.
+    fn request(
+        &self,
+        program: ProgramRequest,
+        settings: Vec<(String, String)>,
+    ) -> Result<PredictRequest, Problem> {
+        if let Some(Words(words)) = &self.beside {
+            program::check(words)?;
         }
-        Ok(cores)
-    }
-
-    /// Whether a sibling is predicted at all.
-    fn has_siblings(&self) -> bool {
-        let is_alone = |it: &Placement| {
-            matches!(it, Placement::Single | Placement::Spread(None) | Placement::Stacked)
-        };
-        !self.placement.iter().all(is_alone)
-    }
-
-    /// Whether the program is measured on siblings of this machine.
-    fn measures_siblings(&self) -> bool {
-        self.measure || self.record.is_some()
-    }
-
-    /// What is measured on siblings has to be predicted beside them; a record says how good the model of that core is.
-    fn check_measured(&self, cores: &[ChosenCore]) -> Result<(), Problem> {
-        if !self.has_siblings() {
-            return Err(Problem::usage(
-                "expected a placement with a busy sibling to measure, found none",
-                "Leave --placement out.",
-            ));
-        }
-        if self.record.is_some() && !self.settings().is_empty() {
-            return Err(Problem::usage(
-                "expected the model as it is for --record, found --set or --load-of-others",
-                "Leave one of the two out; --measure compares with a changed model, too.",
-            ));
-        }
-        if self.record.is_some() && !cores.iter().any(|core| core.is_own) {
-            return Err(Problem::usage(
-                "expected the model of this machine's own core for --record, found others",
-                "Leave --model out; `corun models list` has all. Where there is none, --measure compares with others.",
-            ));
-        }
-        Ok(())
-    }
-
-    fn time_to_measure(&self) -> Duration {
-        if self.has_siblings() {
-            self.time_to_simulate() / self.rounds() / 6
-        } else {
-            self.max_time / 3
-        }
-    }
-
-    /// The time that is left where the program is also measured on siblings.
-    fn time_to_simulate(&self) -> Duration {
-        match self.measures_siblings() {
-            true => self.max_time - self.max_time / PART_ON_SIBLINGS,
-            false => self.max_time,
-        }
-    }
-
-    /// Rounds of windows that fit into the time. The other program's windows, and those of a trace that is kept, are
-    /// recorded once.
-    fn rounds(&self) -> u32 {
-        if self.beside.is_some() || self.keep.is_some() || !self.has_siblings() {
-            return 1;
-        }
-        (self.time_to_simulate().as_secs() / ROUND.as_secs()).clamp(1, 100) as u32
-    }
-
-    /// A core without the siblings that are asked for, and a change that no model takes, are found before anything is traced.
-    fn check_siblings(&self, model: &CoreModel) -> Result<(), Problem> {
-        for setting in &self.what_if {
-            model.clone().with(std::slice::from_ref(setting))?;
-        }
-        if !self.has_siblings() {
-            return Ok(());
-        }
-        if model.smt_width < 2 {
-            return Err(Problem::usage(
-                format!(
-                    "expected a core with siblings, found {} with one hardware thread",
-                    model.name
-                ),
-                "Predict the program alone: --placement spread.",
-            ));
-        }
-        let most = model.smt_width;
-        let count = |it: &Placement| {
-            if let Placement::Full(Some(count)) = it { Some(*count) } else { None }
-        };
-        match self.placement.iter().filter_map(count).find(|count| !(2..=most).contains(count)) {
-            Some(count) => Err(Problem::usage(
-                match most {
-                    2 => format!("expected full@2 on a core of {}, found full@{count}", model.name),
-                    _ => format!(
-                        "expected full@2 to full@{most} on a core of {}, found full@{count}",
-                        model.name
-                    ),
-                },
-                "`corun models show` says how many hardware threads a core has.",
-            )),
-            None => Ok(()),
-        }
-    }
-
-    /// What runs beside the program.
-    fn beside(&self) -> Result<Beside, Problem> {
-        let mut placements = Vec::new();
-        for &placement in &self.placement {
-            match placement {
-                Placement::Single | Placement::Spread(None) | Placement::Stacked => {}
-                known if placements.contains(&known) => {}
-                Placement::Full(_) | Placement::Packed(None) => placements.push(placement),
-                other => {
-                    return Err(Problem::usage(
-                        format!("expected spread, full, full@K, packed or stacked, found {other}"),
-                        "`corun simulate --placement` has the others, for a trace.",
-                    ));
-                }
-            }
-        }
-        let other = match &self.beside {
-            Some(Words(words)) => {
-                program::check(words)?;
-                let (program, rest) = words.split_first().expect("the parser wants a word");
-                Some(Target::find(program, rest)?)
-            }
-            None => None,
-        };
-        let stacked = self.placement.contains(&Placement::Stacked);
-        if other.is_some() && (stacked || !matches!(placements[..], [Placement::Full(None)])) {
-            return Err(Problem::usage(
-                "expected the placements spread and full with --beside, found others",
-                "Leave --placement out.",
-            ));
-        }
-        let per_worker = self.work == Share::PerWorker;
-        let argv = self.traced.with_workers().map(<[OsString]>::to_vec);
-        let workers = argv.map(|argv| Workers { argv, per_worker });
-        if workers.is_some() && (other.is_some() || stacked) {
-            return Err(Problem::usage(
-                "expected the threads of one program with {workers}, found --beside or stacked",
-                "Write a number of threads into the command: copies of the program are predicted then.",
-            ));
-        }
-        if workers.is_none() && per_worker {
-            return Err(Problem::usage(
-                "expected {workers} in the command with --work per-worker, found none",
-                "Write {workers} where the command takes its number of threads.",
-            ));
-        }
-        if placements.is_empty() && !self.what_if.is_empty() {
-            return Err(Problem::usage(
-                "expected a placement with a busy sibling for --what-if, found none",
-                "Leave --placement out, or change the core alone with --set.",
-            ));
-        }
-        Ok(Beside {
-            placements,
-            stacked,
-            workers,
-            other,
+        Ok(PredictRequest {
+            models: self.model.clone(),
+            settings,
+            memory: self.memory.map(Into::into),
+            placements: self.placement.clone(),
+            per_worker: self.work == Share::PerWorker,
+            beside: self.beside.as_ref().map(|Words(words)| words.clone()),
             what_if: self.what_if.clone(),
             seed: self.seed,
+            sampling: self.sampling(),
+            from: self.from_call,
+            pages: self.pages.into(),
+            tracer: self.tracer.clone(),
+            max_time: self.max_time,
+            target: self.target,
+            measuring: self.measuring(),
+            keep: self.keep.clone(),
+            standard_input: standard_input::for_several_runs(),
+            ..PredictRequest::new(program)
         })
     }
 
-    /// A pipe on standard input can be read once.
-    fn check_standard_input(&self, sampling: Sampling) -> Result<(), Problem> {
-        let runs_again = sampling.pre_run(self.from_call).is_needed()
-            || !self.no_measure
-            || self.beside.is_some();
-        if self.traced.is_workload() || !(standard_input::is_used_up() && runs_again) {
-            return Ok(());
+    fn measuring(&self) -> Measuring {
+        match (self.no_measure, &self.record, self.measure) {
+            (true, ..) => Measuring::Nothing,
+            (_, Some(_), _) => Measuring::RecordedSiblings,
+            (_, None, true) => Measuring::Siblings,
+            (_, None, false) => Measuring::Alone,
         }
-        if self.from_call.is_some() {
-            return Err(Problem::usage(
-                "expected a program that can run twice for --from-call, found a pipe on standard input",
-                "Give the input as a file: corun predict ... < FILE",
-            ));
-        }
-        Err(Problem::usage(
-            "expected a program that can run several times, found a pipe on standard input",
-            "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \
-             --no-measure.",
-        ))
+    }
+
+    fn sampling(&self) -> Option<Sampling> {
+        let windows = |(count, length)| Sampling::Windows { count, length, warm_up: self.warmup };
+        let start = self.length.map(Sampling::Start);
+        self.sample.map(windows).or(start).or(self.whole.then_some(Sampling::Whole))
+    }
+
+    /// The options that decide a figure, but for programs, models and fields with several values, as they are typed.
+    fn shared_options(&self) -> Vec<String> {
+        let placements: Vec<String> = self.placement.iter().map(ToString::to_string).collect();
+        let time = humantime::format_duration(self.max_time).to_string().replace(' ', "");
+        let mut options = vec![
+            ["--placement".to_owned(), placements.join(",")],
+            ["--max-time".to_owned(), time],
+            ["--seed".to_owned(), self.seed.to_string()],
+        ];
+        let mut add = |name: &str, value: Option<String>| {
+            options.extend(value.map(|value| [name.to_owned(), value]));
+        };
+        let assigned = |(field, value): &(String, String)| Some(format!("{field}={value}"));
+        self.settings().1.iter().for_each(|it| add("--set", assigned(it)));
+        self.what_if.iter().for_each(|it| add("--what-if", assigned(it)));
+        add("--length", self.length.map(|it| it.to_string()));
+        add("--tracer", self.tracer.clone());
+        add("--sample", self.sample.map(|(count, length)| format!("{count}:{length}")));
+        add("--warmup", self.warmup.map(|it| it.to_string()));
+        add("--from-call", self.from_call.map(|it| it.to_string()));
+        add("--beside", self.beside.as_ref().map(|Words(words)| quoted(words)));
+        add("--pages", (self.pages == values::Pages::Huge).then(|| "huge".to_owned()));
+        add("--work", (self.work == Share::PerWorker).then(|| "per-worker".to_owned()));
+        options.extend(self.traced.workload_options());
+        let whole = self.whole.then(|| "--whole".to_owned());
+        options.into_iter().flatten().chain(whole).collect()
     }
 
     fn shown(&self, table: &PredictionTable) -> String {
@@ -527,31 +287,13 @@ impl Arguments {
             _ => predictions_to_terminal(table, columns),
         }
     }
+}
 
-    fn sampling(&self) -> Sampling {
-        match (self.sample, self.length, self.whole) {
-            (Some((count, length)), ..) => {
-                Sampling::Windows { count, length, warm_up: self.warmup }
-            }
-            (_, Some(length), _) => Sampling::Start(length),
-            (.., true) => Sampling::Whole,
-            _ if self.has_siblings() || self.placement.contains(&Placement::Stacked) => {
-                // Each placement of each core is simulated, also with each change.
-                let is_alone =
-                    |it: &&Placement| matches!(it, Placement::Single | Placement::Spread(None));
-                let alone = self.placement.iter().filter(is_alone).count();
-                let placements = (self.placement.len() - alone).max(1);
-                let times = self.model.len().max(1) * placements * (1 + self.what_if.len());
-                let round = (self.time_to_simulate() / self.rounds()).as_secs_f64();
-                Sampling::Fitting(Effort::in_seconds(round / times as f64, self.seed))
-            }
-            _ => Sampling::Fitting(Effort::FULL),
-        }
-    }
-
-    fn say(&self, text: &str) {
-        if !self.quiet {
-            say(text);
+impl From<MemorySource> for MemoryOf {
+    fn from(source: MemorySource) -> Self {
+        match source {
+            MemorySource::Model => Self::Model,
+            MemorySource::Host => Self::Host,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use corun_blocks::{COPIES, Listed, Vendor, agreement, execute};
-use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
+use corun_model::{CoreModel, validation_caveat};
 use corun_record::{
     BlockAgreement, Blocks, Document, Exit, Progress, Record, SimulatedBlock, Stage,
 };
@@ -16,7 +16,6 @@ use corun_sim::{Copies, SimulationError, steady_state};
 use super::{Arguments, caveats, document};
 use crate::answer::{Head, this_machine};
 use crate::command::calibrate::read_blocks;
-use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;

@@ -13,10 +13,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_record::Placement;
 use corun_trace::format::Trace;
 
-use crate::core_model::timings;
 use crate::problem::{Problem, say};
 use crate::values::{self, assignment, load_of_others, simulated_time};
 
@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let original = corun_model::find(&arguments.model)?;
     let model = original.clone().with(&arguments.settings())?;
     warn_of_ineffective_settings(&original, &model);
-    let timings = timings(&model)?;
+    let timings = TimingTable::of(&model)?;
     match (&arguments.block_file, arguments.traces.as_slice()) {
         (Some(file), _) => blocks::run(arguments, &model, &timings, file),
         (None, traces @ [_, ..]) if !arguments.placement.is_empty() => {

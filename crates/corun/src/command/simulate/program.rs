@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
+use corun_model::{CoreModel, validation_caveat};
 use corun_record::{Caveat, Document, Exit, Record, Simulation};
 use corun_report::simulation_to_terminal;
 use corun_sim::plausible::cold_start;
@@ -14,7 +14,6 @@ use corun_trace::format::Trace;
 
 use super::{Arguments, caveats, document};
 use crate::answer::Head;
-use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
+use corun_model::{CoreModel, validation_caveat};
 use corun_record::{
     Caveat, Document, Exit, Placement, Placements, Portion, Progress, Record, Stage,
 };
@@ -17,7 +17,6 @@ use corun_trace::format::Trace;
 
 use super::{Arguments, caveats, document, placements, resources};
 use crate::answer::Head;
-use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;

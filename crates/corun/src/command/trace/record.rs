@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args};
+use corun_machine::Machine;
+use corun_predict::TracedProgram;
 use corun_record::{Actionable, Exit, Progress, Stage};
 use corun_report::grouped;
 use corun_trace::format::Options;
@@ -15,7 +17,7 @@ use corun_trace::{
 };
 
 use super::Writable;
-use crate::command::traced::{TracedArguments, TracedProgram};
+use crate::command::traced::{TracedArguments, warn_of_children};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::{interruption, standard_input, values};
@@ -72,7 +74,11 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, program: &TracedArguments) -> Result<ExitCode, Problem> {
-    let TracedProgram { target, from, remark, .. } = program.program()?;
+    let stop = interruption::flag_on_signals()?;
+    let machine = Machine::read(Path::new("/"))?;
+    let program = program.request()?.prepare(None, &machine, &interruption::on_signals()?)?;
+    let TracedProgram { target, from, remark, .. } = program;
+    warn_of_children(&target);
     let from = arguments.from_call.or(from);
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
     // A workload reads nothing.
@@ -110,7 +116,6 @@ pub(super) fn run(arguments: &Arguments, program: &TracedArguments) -> Result<Ex
     if let Some(warning) = &chosen.warning {
         say(warning);
     }
-    let stop = interruption::flag_on_signals()?;
     // Before a file is written over.
     let line = StepProgress::new(arguments.quiet);
     line.begin(Stage::new("running the program before it is traced", "", None));

@@ -9,7 +9,7 @@ use crate::fleet::cluster::Cluster;
 fn sweep(scratch: &Scratch, options: &[&str]) -> Outcome {
     let directory = scratch.directory();
     let directory = ["--slurm", directory.to_str().unwrap()];
-    let shared = ["sweep", "--json=-", "--placement=spread", "--length=100k"];
+    let shared = ["predict", "--json=-", "--placement=spread", "--length=100k"];
     scratch.run(&[&shared[..], &directory, options].concat())
 }
 
@@ -47,7 +47,7 @@ fn a_sweep_is_submitted_once_and_shown_when_it_is_done() {
 fn a_sweep_whose_node_dies_is_resumed_with_its_finished_cells() {
     let Some(mut cluster) = Cluster::start() else { return };
     let scratch = Scratch::on(&cluster);
-    let options = ["--model=all", "--vary=main.nanoseconds=60,70,80,90,100,110", "--program=true"];
+    let options = ["--model=all", "--set=main.nanoseconds=60,70,80,90,100,110", "--program=true"];
     assert_eq!(sweep(&scratch, &options).exit, Some(0));
     let store = scratch.directory().join("kept/00000.db");
     let kept = || {

@@ -9,8 +9,8 @@ use corun_fleet::slurm::SlurmCommands;
 use corun_fleet::{CommandPlan, FleetError, Plan, prepare, results, submit};
 use corun_record::{AnyDocument, PredictionSweep, shown};
 
-use super::Arguments;
-use super::cells::{self, SweptProgram};
+use super::TypedSweep;
+use crate::command::traced::NamedProgram;
 use crate::problem::{Problem, say};
 use crate::values;
 
@@ -18,8 +18,8 @@ use crate::values;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Slurm")]
 pub(super) struct SlurmArguments {
-    /// Submit the sweep as a job array, a task for each program, with its results in DIR, which all nodes see; the same line
-    /// again shows what is done and submits what has no result
+    /// Submit a job array, a task for each program, with its results in DIR, which all nodes see; the same line again shows
+    /// what is done and submits what has no result
     #[arg(long, value_name = "DIR")]
     slurm: Option<PathBuf>,
     /// The partition
@@ -44,11 +44,7 @@ impl SlurmArguments {
 ///
 /// # Errors
 /// If the directory is that of another campaign, or Slurm does not take the tasks.
-pub(super) fn run(
-    arguments: &Arguments,
-    plan: &cells::Plan,
-    directory: &Path,
-) -> Result<PredictionSweep, Problem> {
+pub(super) fn run(typed: &TypedSweep<'_>, directory: &Path) -> Result<PredictionSweep, Problem> {
     let absolute = directory.canonicalize().or_else(|_| std::path::absolute(directory));
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -57,33 +53,34 @@ pub(super) fn run(
     let absolute = Directory::new(absolute.map_err(failed(directory))?);
     let corun = std::env::current_exe().map_err(failed(Path::new("/proc/self/exe")))?;
     let folder = std::env::current_dir().map_err(failed(Path::new(".")))?;
-    let tasks = (0..).zip(&plan.programs).map(|(number, it)| {
+    let tasks = (0..).zip(&typed.programs).map(|(number, it)| {
         let store = absolute.kept().join(format!("{}.db", task_name(number)));
-        Ok((it.name.clone(), task(arguments, plan, it, &store)?))
+        Ok((it.name.clone(), task(typed, it, &store)?))
     });
+    let own = &typed.arguments.sweep.slurm;
     let planned = Plan::of_commands(CommandPlan {
         name: "sweep".to_owned(),
         folder,
-        partition: arguments.slurm.partition.clone(),
-        sbatch: arguments.slurm.sbatch.clone(),
-        time_limit: arguments.slurm.time_limit,
+        partition: own.partition.clone(),
+        sbatch: own.sbatch.clone(),
+        time_limit: own.time_limit,
         tasks: tasks.collect::<Result<_, Problem>>()?,
     })?;
     let planned = prepare(planned, &absolute, &corun)?;
     let submitted = submit(&SlurmCommands, &planned, &absolute)?;
-    if !arguments.output.quiet {
+    if !typed.arguments.quiet {
         say(&match submitted.tasks {
             0 => "Nothing was submitted: every program has a result, waits or runs.".to_owned(),
             tasks => format!(
                 "{tasks} of {} programs were submitted. The same line shows what is done; `corun fleet status {}` what waits \
                  or runs.",
-                plan.programs.len(),
+                typed.programs.len(),
                 shown(directory)
             ),
         });
     }
     let found = results::read(&planned, &absolute)?;
-    let mut sweep = plan.with(None);
+    let mut sweep = typed.request.cells(None)?;
     // Of tasks that failed, the cells that were finished before.
     let partial = found.results.iter().filter(|it| !it.is_done());
     for result in partial.chain(results::counted(&absolute, &found).into_values()) {
@@ -109,9 +106,8 @@ pub(super) fn run(
 /// What corun does on a node: the cells of one program. They are kept in a store in the directory, so that a task that runs
 /// again goes on with what it had.
 fn task(
-    arguments: &Arguments,
-    plan: &cells::Plan,
-    program: &SweptProgram,
+    typed: &TypedSweep<'_>,
+    program: &NamedProgram,
     store: &Path,
 ) -> Result<Vec<String>, Problem> {
     let store = store.to_str().ok_or_else(|| {
@@ -120,13 +116,17 @@ fn task(
             "Name another directory with --slurm.",
         )
     })?;
-    let words = ["sweep", "--json", "-", "--quiet", "--resume-any", "--store", store, "--model"];
+    let words = ["predict", "--json", "-", "--quiet", "--resume-any", "--store", store, "--model"];
     let mut words = words.map(str::to_owned).to_vec();
-    words.push(arguments.model.join(","));
-    for (field, values) in &arguments.vary {
-        words.extend(["--vary".to_owned(), format!("{field}={values}")]);
+    // A node may have another core than this machine.
+    words.push(match &typed.arguments.model[..] {
+        [] => typed.request.cores[0].model.clone(),
+        named => named.join(","),
+    });
+    for (field, values) in typed.arguments.settings().0 {
+        words.extend(["--set".to_owned(), format!("{field}={values}")]);
     }
-    words.extend(plan.options().iter().cloned());
+    words.extend(typed.request.options.iter().cloned());
     words.extend(program.option.clone());
     Ok(words)
 }

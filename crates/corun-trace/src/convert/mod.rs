@@ -1,11 +1,10 @@
-//! To and from the traces of other simulators, so that what corun traced runs there and what was traced
-//! for them runs here.
+//! To and from the traces of ChampSim, so that what corun traced runs there and what was traced for it
+//! is read here.
 //!
-//! A thread's events stream through an [`Exporter`] and never lie in memory together; what a format
+//! A thread's events stream through an [`Exporter`] and never lie in memory together; what a record
 //! cannot hold is counted and reported.
 
 pub mod champsim;
-pub mod sift;
 
 use std::io::{self, Write};
 
@@ -18,38 +17,11 @@ use crate::{Block, BlockId, BranchKind, Event, Marker, access_count};
 /// stand for 2^63 of them, and no disk holds these.
 const MAX_ACCESSES: u64 = 1 << 32;
 
-/// The traces that can be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Foreign {
-    /// ChampSim's records of 64 bytes.
-    ChampSim,
-    /// Sniper's instruction trace format.
-    Sift,
-}
-
-impl Foreign {
-    /// Starts a file of one thread.
-    ///
-    /// # Errors
-    /// If the file's head cannot be written.
-    pub fn exporter<'w>(self, output: impl Write + 'w) -> io::Result<Exporter<'w>> {
-        Ok(Exporter {
-            encode: match self {
-                Self::ChampSim => Box::new(champsim::Records::new(output)),
-                Self::Sift => Box::new(sift::Stream::new(output)?),
-            },
-            held: None,
-            values: Vec::new(),
-            accesses_left: MAX_ACCESSES,
-        })
-    }
-}
-
-/// Takes the events of one thread and writes them for another simulator.
+/// Takes the events of one thread and writes them for ChampSim.
 ///
 /// It lags one block: whether a branch is taken is known from the next block.
-pub struct Exporter<'w> {
-    encode: Box<dyn Encode + 'w>,
+pub struct Exporter<W: Write> {
+    records: champsim::Records<W>,
     held: Option<(BlockId, u32)>,
     values: Vec<u64>,
     accesses_left: u64,
@@ -72,21 +44,7 @@ pub enum ExportError {
     /// The file cannot be written.
     #[error("the export could not be written: {0}")]
     Write(#[from] io::Error),
-    /// The format holds code, and the trace has none.
-    #[error("expected the bytes of every instruction, found none of the block at {address:#x}")]
-    NoCode {
-        /// Where the block lies.
-        address: u64,
-    },
-    /// The format gives addresses of code by 64 bits only, and code changed too often.
-    #[error("expected at most {limit} versions of the code at {address:#x}, found more")]
-    TooManyVersions {
-        /// Where the code lies.
-        address: u64,
-        /// How many the format can distinguish.
-        limit: u32,
-    },
-    /// More than a file of the other format can sensibly hold; nothing of the block is written.
+    /// More than a file of records can sensibly hold; nothing of the block is written.
     #[error(
         "expected at most {MAX_ACCESSES} accesses to memory, found more in the block at {address:#x}"
     )]
@@ -104,16 +62,23 @@ impl Actionable for ExportError {
     fn next_step(&self) -> String {
         match self {
             Self::Write(_) => "Make room, or give another file with -o.",
-            Self::NoCode { .. } => "Convert a trace of a program, or this one to champsim.",
-            Self::TooManyVersions { .. } | Self::TooManyAccesses { .. } => {
-                "Trace a shorter part of the run with --length."
-            }
+            Self::TooManyAccesses { .. } => "Trace a shorter part of the run with --length.",
         }
         .to_owned()
     }
 }
 
-impl Exporter<'_> {
+impl<W: Write> Exporter<W> {
+    /// Starts a file of one thread.
+    pub fn new(output: W) -> Self {
+        Self {
+            records: champsim::Records::new(output),
+            held: None,
+            values: Vec::new(),
+            accesses_left: MAX_ACCESSES,
+        }
+    }
+
     /// Takes the thread's next event; `blocks` is the dictionary as far as it is known.
     ///
     /// # Errors
@@ -143,7 +108,7 @@ impl Exporter<'_> {
     /// If they cannot be written.
     pub fn finish(mut self, blocks: &[Block]) -> Result<Exported, ExportError> {
         self.release(blocks, None)?;
-        self.encode.finish()
+        Ok(self.records.finish()?)
     }
 
     fn release(&mut self, blocks: &[Block], next: Option<u64>) -> Result<(), ExportError> {
@@ -152,7 +117,7 @@ impl Exporter<'_> {
             let accesses = access_count(block, executed, &self.values);
             self.accesses_left = (self.accesses_left.checked_sub(accesses))
                 .ok_or(ExportError::TooManyAccesses { address: block.address })?;
-            self.encode.execution(&Execution {
+            self.records.execution(&Execution {
                 id,
                 block,
                 executed,
@@ -163,13 +128,6 @@ impl Exporter<'_> {
         }
         Ok(())
     }
-}
-
-/// What a format does with the executions of blocks.
-trait Encode {
-    fn execution(&mut self, execution: &Execution<'_>) -> Result<(), ExportError>;
-
-    fn finish(&mut self) -> Result<Exported, ExportError>;
 }
 
 /// A block that was executed, and where the thread went from it if that is known: neither a signal nor

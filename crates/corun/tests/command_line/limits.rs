@@ -31,7 +31,7 @@ const LINES: &[&[&str]] = &[
     &["trace", "info", "FILE"],
     &["trace", "check", "FILE"],
     &["trace", "convert", "--from", "champsim", "FILE", "-o", "out.trace"],
-    &["trace", "convert", "--to", "sift", "FILE", "-o", "out.trace"],
+    &["trace", "convert", "--to", "champsim", "FILE", "-o", "out.trace"],
     &["topo", "--root", "FILE"],
     &["doctor", "--root", "FILE"],
 ];

@@ -460,11 +460,6 @@ fn a_trace_without_code_is_refused_before_any_work() {
         assert!(refused.errors.contains("corun trace -o FILE -- COMMAND"), "{}", refused.errors);
         assert_eq!(refused.output, "");
     }
-    let exported = scratch.file("one.sift");
-    let refused = convert(&["--to=sift"], &trace, &exported);
-    assert_eq!(refused.exit, Some(1));
-    assert!(refused.errors.contains(expected), "{}", refused.errors);
-    assert!(!exported.exists(), "nothing is left");
     let shown = Outcome::of(corun(["trace", "info"]).arg(&trace));
     assert!(shown.output.contains("no bytes of instructions"), "{}", shown.output);
 }

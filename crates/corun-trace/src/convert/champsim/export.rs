@@ -1,12 +1,12 @@
 //! A thread's executions as records.
 
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
 use iced_x86::InstructionInfoFactory;
 
 use super::record::Record;
 use super::registers::Registers;
-use crate::convert::{Encode, Execution, ExportError, Exported, decoded};
+use crate::convert::{Execution, Exported, decoded};
 use crate::{Access, Block, BranchKind, ChampSimInstruction, Code, Direction, accesses};
 
 /// Writes records.
@@ -51,10 +51,8 @@ impl<W: Write> Records<W> {
         let known = self.templates[id].take();
         known.unwrap_or_else(|| templates(execution.block, &mut self.factory))
     }
-}
 
-impl<W: Write> Encode for Records<W> {
-    fn execution(&mut self, execution: &Execution<'_>) -> Result<(), ExportError> {
+    pub(crate) fn execution(&mut self, execution: &Execution<'_>) -> io::Result<()> {
         let templates = self.templates(execution);
         let block = execution.block;
         let mut all = accesses(block, execution.executed, execution.values).peekable();
@@ -87,7 +85,7 @@ impl<W: Write> Encode for Records<W> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Exported, ExportError> {
+    pub(crate) fn finish(&mut self) -> io::Result<Exported> {
         self.output.flush()?;
         let counted = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
         let remarks = [

@@ -11,7 +11,7 @@ use std::path::Path;
 use corun_record::{Actionable, Exit};
 
 use super::record::{Record, SIZE};
-use crate::format::{Closing, Opening, Options, Writer};
+use crate::format::{Closing, Options, Writer, imported};
 use crate::{
     Block, BlockId, ChampSimInstruction, Code, Direction, Form, Instruction, Marker, MemoryOperand,
     OrderedMarker, Sink, SinkError, ThreadId,
@@ -98,7 +98,7 @@ pub fn import_file<W: Write + Send + 'static>(
     input: impl Read,
     output: W,
 ) -> Result<Imported, ImportError> {
-    let opening = Opening::imported(file, "champsim");
+    let opening = imported(file, "champsim");
     let mut writer = Writer::new(output, &opening, Options::default())?;
     let imported = import(input, &mut writer)?;
     let instructions = Some(imported.instructions);

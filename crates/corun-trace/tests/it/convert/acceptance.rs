@@ -1,14 +1,13 @@
-//! The simulators themselves, where they are installed: `CHAMPSIM` names ChampSim's binary, `SIFTDUMP`
-//! the `sift/siftdump` of Sniper. `docs/trace-conversion.md` says how to build them.
+//! ChampSim itself, where it is installed: `CHAMPSIM` names its binary. `docs/trace-conversion.md` says how
+//! to build it.
 
 use std::fmt::Debug;
 use std::process::Command;
 use std::str::FromStr;
 
 use corun_testing::skip;
-use corun_trace::convert::Foreign;
 
-use crate::convert::program::{path, run};
+use crate::convert::program::run;
 
 fn output(command: &mut Command) -> String {
     let output = command.output().expect("the simulator starts");
@@ -23,7 +22,7 @@ fn champsim_runs_an_export() {
     };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("loop.champsim");
-    let (bytes, exported) = run(10_000).exported(Foreign::ChampSim);
+    let (bytes, exported) = run(10_000).exported();
     std::fs::write(&file, bytes).unwrap();
     // It reads some records ahead, and begins again at the end of a file.
     let count = exported.records - 1000;
@@ -46,20 +45,4 @@ fn champsim_runs_an_export() {
 fn after<T: FromStr<Err: Debug>>(text: &str, label: &str) -> T {
     let rest = text.split(label).nth(1).unwrap_or_else(|| panic!("{label} in {text}"));
     rest.split_whitespace().next().unwrap().parse().unwrap()
-}
-
-#[test]
-fn sniper_reads_an_export() {
-    let Some(siftdump) = std::env::var_os("SIFTDUMP") else {
-        return skip("siftdump", "SIFTDUMP does not name Sniper's sift/siftdump");
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("loop.sift");
-    let run = run(10_000);
-    std::fs::write(&file, run.exported(Foreign::Sift).0).unwrap();
-    let text = output(Command::new(siftdump).arg(&file));
-    let address = |line: &str| u64::from_str_radix(line.get(..16)?, 16).ok();
-    let mut read: Vec<_> = text.lines().filter_map(address).collect();
-    read.dedup();
-    assert_eq!(read, path(&run.recording).0);
 }

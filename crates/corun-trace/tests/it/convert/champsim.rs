@@ -1,7 +1,7 @@
 //! ChampSim's records, both ways.
 
 use corun_record::Unwatched;
-use corun_trace::convert::Foreign;
+use corun_trace::convert::Exporter;
 use corun_trace::convert::champsim::{ImportError, Imported, import};
 use corun_trace::format::check;
 use corun_trace::{
@@ -54,7 +54,7 @@ fn kind(record: &Read) -> Option<BranchKind> {
 
 #[test]
 fn every_field_of_a_program_is_exported() {
-    let (file, exported) = run(2).exported(Foreign::ChampSim);
+    let (file, exported) = run(2).exported();
     let records = read(&file);
     let plain = |ip, writes: &[u8], reads: &[u8]| Read {
         ip,
@@ -134,7 +134,7 @@ fn a_condition_whose_outcome_is_hidden_counts_as_not_met() {
         run.executes(CONDITION, &[]);
         run.marks(marker);
         run.executes(START, &[STACK]);
-        read(&run.exported(Foreign::ChampSim).0)[1].taken
+        read(&run.exported().0)[1].taken
     };
     assert_eq!(hidden(Marker::Signal(14)), 0);
     assert_eq!(hidden(Marker::Switch), 1, "another thread hides nothing");
@@ -144,7 +144,7 @@ fn a_condition_whose_outcome_is_hidden_counts_as_not_met() {
 fn a_block_cut_short_is_exported_as_far_as_it_was_executed() {
     let mut run = Run::new();
     run.executes_first(1, COPY, &[0, 0x10, 0, 0x20]);
-    let records = read(&run.exported(Foreign::ChampSim).0);
+    let records = read(&run.exported().0);
     assert_eq!(records.len(), 1);
     assert_eq!((records[0].ip, records[0].loads.len()), (0x40_1010, 0));
 }
@@ -157,14 +157,14 @@ fn imported(file: &[u8]) -> (Recording, Result<Imported, ImportError>) {
 
 fn exported_again(recording: &Recording) -> Vec<u8> {
     let mut file = Vec::new();
-    export(recording, Foreign::ChampSim.exporter(&mut file).unwrap());
+    export(recording, Exporter::new(&mut file));
     file
 }
 
 #[test]
 fn an_import_keeps_what_champsim_can_hold() {
     let program = run(2);
-    let (file, exported) = program.exported(Foreign::ChampSim);
+    let (file, exported) = program.exported();
     let (recording, result) = imported(&file);
     let result = result.unwrap();
     assert_eq!(result.instructions, exported.records);
@@ -198,7 +198,7 @@ fn an_import_keeps_what_champsim_can_hold() {
 
 #[test]
 fn an_error_says_where() {
-    let (file, _) = run(2).exported(Foreign::ChampSim);
+    let (file, _) = run(2).exported();
     let error = |file: &[u8]| imported(file).1.unwrap_err().to_string();
     let changed = |at: usize, value: u8| {
         let mut file = file.clone();
@@ -248,7 +248,7 @@ fn any_record() -> impl Strategy<Value = [u8; 64]> {
 
 #[test]
 fn an_import_is_checked_and_summed_up_like_a_trace() {
-    let (file, exported) = run(2).exported(Foreign::ChampSim);
+    let (file, exported) = run(2).exported();
     let trace = trace_of(&file).unwrap();
     let checked = check(&trace, &Unwatched);
     assert_eq!((checked.instructions, checked.breaks), (exported.records, 0));
@@ -267,7 +267,7 @@ proptest! {
         let file = records.concat();
         let trace = trace_of(&file).unwrap();
         let mut again = Vec::new();
-        let mut exporter = Foreign::ChampSim.exporter(&mut again).unwrap();
+        let mut exporter = Exporter::new(&mut again);
         let mut events = trace.events(ThreadId(0)).unwrap();
         while let Some(event) = events.next_event().unwrap() {
             exporter.event(trace.blocks(), event).unwrap();

@@ -1,7 +1,6 @@
-//! Conversions, judged by readers that share no code with the writers, and by the simulators themselves
-//! where they are installed.
+//! Conversions, judged by a reader that shares no code with the writer, and by ChampSim itself where it is
+//! installed.
 
 mod acceptance;
 mod champsim;
 mod program;
-mod sift;

@@ -1,9 +1,10 @@
 //! A small program and what a tracer would record of a run of it.
 
 use std::collections::HashMap;
+use std::io::Write;
 
 use corun_trace::convert::champsim::{ImportError, import};
-use corun_trace::convert::{Exported, Exporter, Foreign};
+use corun_trace::convert::{Exported, Exporter};
 use corun_trace::format::{Closing, Opening, Options, Trace, TracerName, Writer};
 use corun_trace::{BlockId, Event, Marker, OrderedMarker, Plan, Recording, Sink, ThreadId, decode};
 
@@ -90,14 +91,14 @@ impl Run {
         self.recording.mark(ThreadId(0), OrderedMarker { order: self.markers, marker }).unwrap();
     }
 
-    pub(crate) fn exported(&self, foreign: Foreign) -> (Vec<u8>, Exported) {
+    pub(crate) fn exported(&self) -> (Vec<u8>, Exported) {
         let mut file = Vec::new();
-        let exported = export(&self.recording, foreign.exporter(&mut file).unwrap());
+        let exported = export(&self.recording, Exporter::new(&mut file));
         (file, exported)
     }
 }
 
-pub(crate) fn export(recording: &Recording, mut exporter: Exporter<'_>) -> Exported {
+pub(crate) fn export(recording: &Recording, mut exporter: Exporter<impl Write>) -> Exported {
     for event in recording.events(ThreadId(0)) {
         exporter.event(&recording.blocks, event).unwrap();
     }

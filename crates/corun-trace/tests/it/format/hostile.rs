@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use corun_record::Unwatched;
-use corun_trace::convert::{ExportError, Foreign};
+use corun_trace::convert::{ExportError, Exporter};
 use corun_trace::format::Trace;
 use corun_trace::{
     Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand, Recording, Sink,
@@ -107,20 +107,18 @@ fn endless() -> Recording {
 fn a_repetition_without_end_is_summed_up_and_not_exported() {
     let trace = Trace::from_bytes(write(&endless(), 1_000)).unwrap();
     assert_eq!(summary(&trace, 1, &Unwatched).unwrap().instructions, 2);
-    for foreign in [Foreign::ChampSim, Foreign::Sift] {
-        let mut file = Vec::new();
-        let mut exporter = foreign.exporter(&mut file).unwrap();
-        let mut events = trace.events(ThreadId(0)).unwrap();
-        let refused = loop {
-            let event = events.next_event().unwrap().expect("an error before the end");
-            if let Err(error) = exporter.event(trace.blocks(), event) {
-                break error;
-            }
-        };
-        assert!(matches!(refused, ExportError::TooManyAccesses { address: 0x1000 }), "{refused}");
-        drop(exporter);
-        assert!(file.len() < 100);
-    }
+    let mut file = Vec::new();
+    let mut exporter = Exporter::new(&mut file);
+    let mut events = trace.events(ThreadId(0)).unwrap();
+    let refused = loop {
+        let event = events.next_event().unwrap().expect("an error before the end");
+        if let Err(error) = exporter.event(trace.blocks(), event) {
+            break error;
+        }
+    };
+    assert!(matches!(refused, ExportError::TooManyAccesses { address: 0x1000 }), "{refused}");
+    drop(exporter);
+    assert!(file.len() < 100);
 }
 
 proptest! {

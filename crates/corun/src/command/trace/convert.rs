@@ -1,4 +1,4 @@
-//! `corun trace convert`: to and from the traces of other simulators.
+//! `corun trace convert`: to and from the traces of ChampSim.
 
 use std::io::{self, BufReader, BufWriter, Read};
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{ArgGroup, Args, ValueEnum};
 use corun_record::{Counter, Exit, Progress, Stage};
 use corun_report::grouped;
-use corun_trace::convert::{Exported, Foreign, champsim};
+use corun_trace::convert::{Exported, Exporter, champsim};
 use corun_trace::{Event, ThreadId};
 
 use super::Writable;
@@ -41,7 +41,6 @@ pub(super) struct Arguments {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum To {
     Champsim,
-    Sift,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -60,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         ));
     }
     match (arguments.to, arguments.from) {
-        (Some(format), _) => arguments.export(format)?,
+        (Some(To::Champsim), _) => arguments.export()?,
         (_, Some(From::Champsim)) => arguments.import()?,
         (None, None) => unreachable!("clap asks for one"),
     }
@@ -87,20 +86,13 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 impl Arguments {
-    fn export(&self, format: To) -> Result<(), Problem> {
-        let foreign = match format {
-            To::Champsim => Foreign::ChampSim,
-            To::Sift => Foreign::Sift,
-        };
+    fn export(&self) -> Result<(), Problem> {
         let trace = super::open(&self.file)?;
         let of_file = |error| super::of_file(&self.file, error);
-        if foreign == Foreign::Sift {
-            trace.require_code().map_err(of_file)?;
-        }
         let mut events = trace.events(ThreadId(self.thread)).map_err(of_file)?;
         let place = Writable::open(&self.output)?;
         let output = BufWriter::new(place.writer()?);
-        let mut exporter = foreign.exporter(output).map_err(|error| self.unwritable(&error))?;
+        let mut exporter = Exporter::new(output);
         let line = StepProgress::new(self.quiet);
         line.begin(trace.stage("converting the trace", Some(ThreadId(self.thread))));
         let mut converted = Counter::new(&line);
@@ -153,12 +145,5 @@ impl Arguments {
             text += &format!("\n{remark}");
         }
         text
-    }
-
-    fn unwritable(&self, error: &io::Error) -> Problem {
-        Problem::failed(
-            format!("could not write {}: {error}", corun_record::shown(&self.output)),
-            "Make room, or give another file with -o.",
-        )
     }
 }

@@ -310,8 +310,8 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["check"],
         &["convert", "t", "-o", "u"],
         &["convert", "--to=magic", "t", "-o", "u"],
-        &["convert", "--to=sift", "t"],
-        &["convert", "--to=sift", "--from=champsim", "t", "-o", "u"],
+        &["convert", "--to=champsim", "t"],
+        &["convert", "--to=champsim", "--from=champsim", "t", "-o", "u"],
         &["convert", "--from=champsim", "--thread=1", "t", "-o", "u"],
     ] {
         let reported = reported(arguments);
@@ -320,7 +320,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
     for arguments in [
         &["info", "missing"][..],
         &["check", "missing"],
-        &["convert", "--to=sift", "missing", "-o", "u"],
+        &["convert", "--to=champsim", "missing", "-o", "u"],
         &["convert", "--from=champsim", "missing", "-o", "u"],
     ] {
         let reported = reported(arguments);
@@ -341,7 +341,7 @@ fn what_a_trace_does_not_have_and_what_would_lose_it_is_refused() {
         Some(0)
     );
     let outcome = Outcome::of(
-        corun(["trace", "convert", "--to=sift", "trace", "-o", "u", "--thread=5"])
+        corun(["trace", "convert", "--to=champsim", "trace", "-o", "u", "--thread=5"])
             .current_dir(scratch.path()),
     );
     insta::assert_snapshot!(outcome.reported(scratch.path()), @"
@@ -350,7 +350,7 @@ fn what_a_trace_does_not_have_and_what_would_lose_it_is_refused() {
       Name one of these; threads are numbered from 0 in the order in which they began.
     ");
     let outcome = Outcome::of(
-        corun(["trace", "convert", "--to=sift", "trace", "-o", "./trace"])
+        corun(["trace", "convert", "--to=champsim", "trace", "-o", "./trace"])
             .current_dir(scratch.path()),
     );
     insta::assert_snapshot!(outcome.reported(scratch.path()), @"

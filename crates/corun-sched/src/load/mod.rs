@@ -5,7 +5,7 @@
 mod batch;
 mod chat;
 mod dbench;
-mod json_c;
+mod json;
 mod loops;
 mod make;
 mod perf_sched;

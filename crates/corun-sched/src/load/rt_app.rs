@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use corun_machine::CpuSet;
 
-use super::json_c::{self, Json};
+use super::json::{self, Json};
 use super::{LoadEntry, Make};
 use crate::ScheduleError;
 use crate::program::{Amount, Load, QueueSpec, Step, TaskSpec};
@@ -47,7 +47,7 @@ const NOT_SIMULATED: [(&str, &str); 11] = [
 ];
 
 fn read(text: &str) -> Result<Load, ScheduleError> {
-    let json = json_c::parse(text).map_err(|(line, why)| ScheduleError::File { line, why })?;
+    let json = json::parse(text).map_err(|(line, why)| ScheduleError::File { line, why })?;
     load(&json).map_err(|why| ScheduleError::File { line: 1, why })
 }
 
@@ -405,7 +405,7 @@ mod tests {
 
     /// The dialect of rt-app's own examples.
     #[test]
-    fn what_json_c_takes_is_read() {
+    fn the_dialect_of_its_examples_is_read() {
         let load = read(
             r#"{ "tasks" : { "t" : { "loop" : 2, 'run' : 1000, "suspend", "sleep" : 2000 }, },
                  "global" : { "duration" : 2, "gnuplot" : true, } } trailing"#,

@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::{State, TaskId};
-use crate::policy::{Balanced, Why};
+use crate::policy::{AfterSlice, Arrival, Balance, Balanced, Policy, Why};
 
 /// A full slice at nice 0, in nanoseconds.
 const SLICE: u64 = 100_000_000;
@@ -28,6 +28,88 @@ const LEVELS: usize = 11;
 
 /// A task that ran within this time is warm: a busy CPU leaves it where it is. In nanoseconds.
 const CACHE_DECAY: u64 = 10_000_000;
+
+/// A policy whose waiting tasks lie in priority arrays, one queue a CPU unless it says otherwise. Order,
+/// slices and preemption are those of the arrays.
+pub(super) trait ArrayPolicy {
+    fn arrays(&mut self) -> &mut Arrays;
+
+    /// The queue of a CPU.
+    fn queue(&self, _state: &State, cpu: usize) -> usize {
+        cpu
+    }
+
+    fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize;
+
+    fn balance(&mut self, _state: &State, _cpu: usize, _when: Balance) -> Balanced {
+        Balanced::Nothing
+    }
+
+    fn balance_interval(&self, _state: &State, _is_idle: bool) -> Option<u64> {
+        None
+    }
+
+    fn moves_running(&self) -> bool {
+        false
+    }
+}
+
+impl<P: ArrayPolicy> Policy for P {
+    fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
+        ArrayPolicy::place(self, state, task, arrival)
+    }
+
+    fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
+        let queue = self.queue(state, cpu);
+        self.arrays().enqueue(state, task, queue, why);
+    }
+
+    fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
+        let queue = self.queue(state, cpu);
+        self.arrays().pick(state, queue, cpu)
+    }
+
+    fn charge(&mut self, state: &State, task: TaskId, _cpu: usize, ran: u64) {
+        self.arrays().charge(state, task, ran);
+    }
+
+    fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
+        self.arrays().fork(state, parent, child);
+        true
+    }
+
+    fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
+        self.arrays().exit(state, child, parent);
+    }
+
+    fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
+        Some(self.arrays().slice(state, task))
+    }
+
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
+        let queue = self.queue(state, cpu);
+        match self.arrays().renew(state, task) && self.arrays().len(queue) > 0 {
+            true => AfterSlice::Next,
+            false => AfterSlice::Keep,
+        }
+    }
+
+    fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, _cpu: usize) -> bool {
+        self.arrays().is_better(state, woken, running)
+    }
+
+    fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
+        ArrayPolicy::balance(self, state, cpu, when)
+    }
+
+    fn balance_interval(&self, state: &State, is_idle: bool) -> Option<u64> {
+        ArrayPolicy::balance_interval(self, state, is_idle)
+    }
+
+    fn moves_running(&self) -> bool {
+        ArrayPolicy::moves_running(self)
+    }
+}
 
 /// A CPU that takes tasks from others.
 #[derive(Debug, Clone, Copy)]

@@ -178,10 +178,7 @@ impl Policy for CoreScheduling {
             let core = core(state, cpu);
             state.is_idle(cpu) && (state.has_idle_core(cpu) || self.queues[core].cookie == cookie)
         };
-        let home = match arrival {
-            Arrival::New(parent) => parent,
-            Arrival::Woken(_) => state.task(task).last_cpu,
-        };
+        let home = arrival.cpu_before(state, task);
         let home = home.filter(|&cpu| state.may_run(task, cpu));
         let is_woken = matches!(arrival, Arrival::Woken(_));
         if let Some(home) = home.filter(|&cpu| is_woken && fits(cpu)) {

@@ -3,8 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::array::{Arrays, Puller};
-use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, least};
+use super::array::{ArrayPolicy, Arrays, Puller};
+use super::{Arrival, Balance, Balanced, PolicyEntry, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -47,52 +47,17 @@ impl Flat {
     }
 }
 
-impl Policy for Flat {
+impl ArrayPolicy for Flat {
+    fn arrays(&mut self) -> &mut Arrays {
+        &mut self.arrays
+    }
+
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
-        let home = match arrival {
-            Arrival::New(parent) => parent,
-            Arrival::Woken(_) => state.task(task).last_cpu,
-        };
+        let home = arrival.cpu_before(state, task);
         match home.filter(|&cpu| state.may_run(task, cpu)) {
             Some(cpu) => cpu,
             None => self.least_loaded(state, task),
         }
-    }
-
-    fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
-        self.arrays.enqueue(state, task, cpu, why);
-    }
-
-    fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
-        self.arrays.pick(state, cpu, cpu)
-    }
-
-    fn charge(&mut self, state: &State, task: TaskId, _cpu: usize, ran: u64) {
-        self.arrays.charge(state, task, ran);
-    }
-
-    fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
-        self.arrays.fork(state, parent, child);
-        true
-    }
-
-    fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
-        self.arrays.exit(state, child, parent);
-    }
-
-    fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
-        Some(self.arrays.slice(state, task))
-    }
-
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
-        match self.arrays.renew(state, task) && self.arrays.len(cpu) > 0 {
-            true => AfterSlice::Next,
-            false => AfterSlice::Keep,
-        }
-    }
-
-    fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, _cpu: usize) -> bool {
-        self.arrays.is_better(state, woken, running)
     }
 
     /// `load_balance`: from the CPU with most tasks half of the difference, at least a quarter of its

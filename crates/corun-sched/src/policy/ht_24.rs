@@ -207,10 +207,7 @@ impl Ht24 {
 
 impl Policy for Ht24 {
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
-        let last = match arrival {
-            Arrival::New(parent) => parent,
-            Arrival::Woken(_) => state.task(task).last_cpu,
-        };
+        let last = arrival.cpu_before(state, task);
         let last = last.filter(|&cpu| state.may_run(task, cpu));
         self.memory(state, task).cpu = last;
         let cpu = self.choose(state, task, last);

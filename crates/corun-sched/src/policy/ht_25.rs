@@ -3,9 +3,9 @@
 //!
 //! One queue for all siblings makes three of the five by itself, since siblings see the same tasks.
 
-use super::array::{Arrays, Puller};
+use super::array::{ArrayPolicy, Arrays, Puller};
 use super::flat::{BUSY_INTERVAL, IDLE_INTERVAL};
-use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, around, least};
+use super::{Arrival, Balance, Balanced, PolicyEntry, around, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -49,14 +49,19 @@ impl Ht25 {
     }
 }
 
-impl Policy for Ht25 {
+impl ArrayPolicy for Ht25 {
+    fn arrays(&mut self) -> &mut Arrays {
+        &mut self.arrays
+    }
+
+    fn queue(&self, state: &State, cpu: usize) -> usize {
+        core(state, cpu)
+    }
+
     /// Its own CPU if that is idle, else an idle sibling, else the CPU of the core that it may preempt.
     /// A new task begins where its parent runs; one from outside on the core with the fewest tasks.
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
-        let home = match arrival {
-            Arrival::New(parent) => parent,
-            Arrival::Woken(_) => state.task(task).last_cpu,
-        };
+        let home = arrival.cpu_before(state, task);
         let Some(home) = home else {
             let key = |cpu| (self.tasks(state, core(state, cpu)), !state.is_idle(cpu));
             return least(state, task, around(state, 0), key).unwrap_or(0);
@@ -78,42 +83,6 @@ impl Policy for Ht25 {
             worse = worse.or(is_worse.then_some(cpu));
         }
         worse.unwrap_or(first)
-    }
-
-    fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
-        self.arrays.enqueue(state, task, core(state, cpu), why);
-    }
-
-    fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
-        self.arrays.pick(state, core(state, cpu), cpu)
-    }
-
-    fn charge(&mut self, state: &State, task: TaskId, _cpu: usize, ran: u64) {
-        self.arrays.charge(state, task, ran);
-    }
-
-    fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
-        self.arrays.fork(state, parent, child);
-        true
-    }
-
-    fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
-        self.arrays.exit(state, child, parent);
-    }
-
-    fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
-        Some(self.arrays.slice(state, task))
-    }
-
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
-        match self.arrays.renew(state, task) && self.arrays.len(core(state, cpu)) > 0 {
-            true => AfterSlice::Next,
-            false => AfterSlice::Keep,
-        }
-    }
-
-    fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, _cpu: usize) -> bool {
-        self.arrays.is_better(state, woken, running)
     }
 
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {

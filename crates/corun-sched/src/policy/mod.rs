@@ -105,6 +105,16 @@ pub enum Arrival {
     Woken(Option<usize>),
 }
 
+impl Arrival {
+    /// The CPU that a task ran on last; of a new one, its parent's.
+    fn cpu_before(self, state: &State, task: TaskId) -> Option<usize> {
+        match self {
+            Self::New(parent) => parent,
+            Self::Woken(_) => state.task(task).last_cpu,
+        }
+    }
+}
+
 /// Why a task is put into a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {

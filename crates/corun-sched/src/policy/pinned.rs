@@ -1,8 +1,8 @@
 //! Every task stays on one CPU: tasks go around all cores first, then around their siblings, as arms
 //! `spread` and `full` pin their workers. A CPU's tasks take turns.
 
-use super::array::Arrays;
-use super::{AfterSlice, Arrival, Policy, PolicyEntry, Why};
+use super::array::{ArrayPolicy, Arrays};
+use super::{Arrival, PolicyEntry};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -31,7 +31,11 @@ impl Pinned {
     }
 }
 
-impl Policy for Pinned {
+impl ArrayPolicy for Pinned {
+    fn arrays(&mut self) -> &mut Arrays {
+        &mut self.arrays
+    }
+
     fn place(&mut self, state: &State, task: TaskId, _arrival: Arrival) -> usize {
         if let Some(cpu) = state.task(task).last_cpu {
             return cpu;
@@ -42,41 +46,5 @@ impl Policy for Pinned {
         let place = place.unwrap_or(self.next);
         self.next = (place + 1) % count;
         self.order[place]
-    }
-
-    fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
-        self.arrays.enqueue(state, task, cpu, why);
-    }
-
-    fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
-        self.arrays.pick(state, cpu, cpu)
-    }
-
-    fn charge(&mut self, state: &State, task: TaskId, _cpu: usize, ran: u64) {
-        self.arrays.charge(state, task, ran);
-    }
-
-    fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
-        self.arrays.fork(state, parent, child);
-        true
-    }
-
-    fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
-        self.arrays.exit(state, child, parent);
-    }
-
-    fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
-        Some(self.arrays.slice(state, task))
-    }
-
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
-        match self.arrays.renew(state, task) && self.arrays.len(cpu) > 0 {
-            true => AfterSlice::Next,
-            false => AfterSlice::Keep,
-        }
-    }
-
-    fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, _cpu: usize) -> bool {
-        self.arrays.is_better(state, woken, running)
     }
 }

@@ -20,7 +20,7 @@ use crate::request::{Request, RequestError, WorkRequest};
 /// One workload of a suite.
 pub struct Item {
     /// The workload.
-    pub workload: &'static dyn Workload,
+    pub workload: &'static Workload,
     /// Its parameters.
     pub parameters: Parameters,
     /// Those of them that were given, `name=value`.
@@ -207,11 +207,11 @@ impl SuitePlacement {
 /// # Errors
 /// What is wrong with the parameters of a workload.
 pub fn items(
-    workloads: impl IntoIterator<Item = &'static dyn Workload>,
+    workloads: impl IntoIterator<Item = &'static Workload>,
     parameters: &[String],
 ) -> Result<Vec<Item>, RequestError> {
     let combinations = combinations(parameters);
-    let item = |workload: &'static dyn Workload, given: &Vec<String>| {
+    let item = |workload: &'static Workload, given: &Vec<String>| {
         let parameters = Parameters::parse(workload.descriptor(), given)?;
         Ok(Item { workload, parameters, given: given.clone() })
     };

@@ -107,7 +107,8 @@ pub enum DefaultMode {
     Copies,
     /// Threads of one process, with work for each.
     Workers,
-    /// Threads of one process that do a fixed total together.
+    /// Threads of one process that do a fixed total together. Some may only wait, or hand the work on: each kernel is given
+    /// the whole number of operations.
     WorkersTotal,
 }
 

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use corun_record::{DefaultMode as Mode, DefaultPlacement};
+
 use crate::quantity;
 
 /// A workload's description of itself.
@@ -37,6 +39,26 @@ pub struct Descriptor {
     pub tallies: &'static [Tally],
     /// What a kernel's [`overhead`](crate::Kernel::overhead) is, which is subtracted from its time.
     pub subtracts: Option<&'static str>,
+}
+
+impl Descriptor {
+    /// A workload of corun's own without parameters: a process a worker, its siblings idle and at work.
+    pub(crate) const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        tags: &[],
+        parameters: &[],
+        operation: "",
+        counted: "",
+        default_mode: Mode::Copies,
+        default_placement: DefaultPlacement::Siblings,
+        line_sharing: None,
+        disk_bytes: 0,
+        least_operations: 1,
+        row: None,
+        tallies: &[],
+        subtracts: None,
+    };
 }
 
 /// The most tallies of a workload.
@@ -225,32 +247,6 @@ impl fmt::Display for Tag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }
-}
-
-/// How workers come about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// N process copies, a worker each.
-    Copies,
-    /// One process with N threads, a worker each, with work for each.
-    Workers,
-    /// One process with N threads, a worker each, that do a fixed total together. Some may only
-    /// wait, or hand the work on: each kernel is given the whole number of operations.
-    WorkersTotal,
-}
-
-/// The placement in which a workload shows what it is about, where the user names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DefaultPlacement {
-    /// One worker alone: how fast the machine does this.
-    Alone,
-    /// Workers with their siblings idle, and with their siblings at work.
-    Siblings,
-    /// Two workers that the kernel of the system switches between on one logical CPU, and two that
-    /// have a logical CPU each.
-    Switched,
-    /// One worker more than there are logical CPUs, restarted until all have finished a window.
-    Crowd,
 }
 
 /// One thing about a workload that can be set.

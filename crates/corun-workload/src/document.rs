@@ -1,16 +1,15 @@
 //! A workload's description of itself as the document of `corun bench list` and `show`.
 
 use corun_record::{
-    DefaultMode, DefaultPlacement as RecordedPlacement, LineSharing as RecordedLineSharing,
-    ParameterChoice, ParameterDomain, RowFigure, SuiteRow, WorkloadDescription, WorkloadParameter,
-    WorkloadTally,
+    LineSharing as RecordedLineSharing, ParameterChoice, ParameterDomain, RowFigure, SuiteRow,
+    WorkloadDescription, WorkloadParameter, WorkloadTally,
 };
 
-use crate::descriptor::{DefaultPlacement, Domain, Figure, Mode, Parameter, Row};
+use crate::descriptor::{Domain, Figure, Parameter, Row};
 use crate::workload::Workload;
 
 /// What a workload says of itself, and whether it can run on this machine.
-pub fn description(workload: &dyn Workload) -> WorkloadDescription {
+pub fn description(workload: &Workload) -> WorkloadDescription {
     let about = workload.descriptor();
     let tally = |it: &crate::Tally| WorkloadTally { counted: it.counted.to_owned() };
     WorkloadDescription {
@@ -20,17 +19,8 @@ pub fn description(workload: &dyn Workload) -> WorkloadDescription {
         parameters: about.parameters.iter().map(parameter).collect(),
         operation: about.operation.to_owned(),
         counted: about.counted.to_owned(),
-        default_mode: match about.default_mode {
-            Mode::Copies => DefaultMode::Copies,
-            Mode::Workers => DefaultMode::Workers,
-            Mode::WorkersTotal => DefaultMode::WorkersTotal,
-        },
-        default_placement: match about.default_placement {
-            DefaultPlacement::Alone => RecordedPlacement::Alone,
-            DefaultPlacement::Siblings => RecordedPlacement::Siblings,
-            DefaultPlacement::Switched => RecordedPlacement::Switched,
-            DefaultPlacement::Crowd => RecordedPlacement::Crowd,
-        },
+        default_mode: about.default_mode,
+        default_placement: about.default_placement,
         line_sharing: about.line_sharing.map(|it| RecordedLineSharing {
             parameter: it.parameter.to_owned(),
             shared: it.shared.to_owned(),

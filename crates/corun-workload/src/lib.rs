@@ -23,15 +23,14 @@ mod peer;
 mod places;
 mod quantity;
 mod registry;
-mod row;
 mod scratch;
 mod semaphore;
 mod workload;
 
 pub use available::expect_copies;
+pub use corun_record::{DefaultMode as Mode, DefaultPlacement};
 pub use descriptor::{
-    Choice, DefaultPlacement, Descriptor, Domain, Figure, LineSharing, MAX_TALLIES, Mode,
-    Parameter, Row, Suite, Tag, Tally,
+    Choice, Descriptor, Domain, Figure, LineSharing, MAX_TALLIES, Parameter, Row, Suite, Tag, Tally,
 };
 pub use document::description;
 pub use ended::unless_ended;

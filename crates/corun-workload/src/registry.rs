@@ -37,13 +37,13 @@ use crate::descriptor::within_suite;
 use crate::{Suite, Tag, Workload, WorkloadError};
 
 /// Every built-in workload: corun's own by name, then the rows of each suite in its own order.
-pub fn all() -> impl Iterator<Item = &'static dyn Workload> {
+pub fn all() -> impl Iterator<Item = &'static Workload> {
     own().chain(Suite::ALL.into_iter().flat_map(of_suite))
 }
 
 /// The rows of a suite, in the order of its table.
-pub fn of_suite(suite: Suite) -> impl ExactSizeIterator<Item = &'static dyn Workload> {
-    let rows: &[&dyn Workload] = match suite {
+pub fn of_suite(suite: Suite) -> impl ExactSizeIterator<Item = &'static Workload> {
+    let rows: &[&Workload] = match suite {
         Suite::Lmbench => lmbench::ROWS,
         Suite::Aim9 => aim9::ROWS,
     };
@@ -51,36 +51,36 @@ pub fn of_suite(suite: Suite) -> impl ExactSizeIterator<Item = &'static dyn Work
 }
 
 /// The workloads of no suite, by name.
-fn own() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
+fn own() -> impl ExactSizeIterator<Item = &'static Workload> {
     #[rustfmt::skip]
-    const ALL: &[&dyn Workload] = &[
-        &alias::Alias,
-        &alloc::Alloc,
-        &branchy::Branchy,
-        &btree::Btree,
-        &chase::Chase,
-        &chat::Chat,
-        &compress::Compress,
-        &ctxswitch::CtxSwitch,
-        &dbench::Dbench,
-        &fairness::Fairness,
-        &fib::Fib,
-        &gups::Gups,
-        &hash::Hash,
-        &icache::Icache,
-        &json::Json,
-        &lockline::LockLine,
-        &matmul::Matmul,
-        &ram::Ram,
-        &regex::SearchLog,
-        &regn::Regn,
-        &sieve::Sieve,
-        &sort::Sort,
-        &spin::Spin,
-        &stream::Stream,
-        &syscall_mix::SyscallMix,
-        &tbench::Tbench,
-        &tlb::Tlb,
+    const ALL: &[&Workload] = &[
+        &alias::WORKLOAD,
+        &alloc::WORKLOAD,
+        &branchy::WORKLOAD,
+        &btree::WORKLOAD,
+        &chase::WORKLOAD,
+        &chat::WORKLOAD,
+        &compress::WORKLOAD,
+        &ctxswitch::WORKLOAD,
+        &dbench::WORKLOAD,
+        &fairness::WORKLOAD,
+        &fib::WORKLOAD,
+        &gups::WORKLOAD,
+        &hash::WORKLOAD,
+        &icache::WORKLOAD,
+        &json::WORKLOAD,
+        &lockline::WORKLOAD,
+        &matmul::WORKLOAD,
+        &ram::WORKLOAD,
+        &regex::WORKLOAD,
+        &regn::WORKLOAD,
+        &sieve::WORKLOAD,
+        &sort::WORKLOAD,
+        &spin::WORKLOAD,
+        &stream::WORKLOAD,
+        &syscall_mix::WORKLOAD,
+        &tbench::WORKLOAD,
+        &tlb::WORKLOAD,
     ];
     ALL.iter().copied()
 }
@@ -90,9 +90,9 @@ fn own() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
 ///
 /// # Errors
 /// [`WorkloadError::UnknownWorkload`], with the nearest names, the nearest first.
-pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
-    let is_called = |workload: &&dyn Workload| workload.descriptor().name == name;
-    let is_row = |workload: &&dyn Workload| {
+pub fn find(name: &str) -> Result<&'static Workload, WorkloadError> {
+    let is_called = |workload: &&Workload| workload.descriptor().name == name;
+    let is_row = |workload: &&Workload| {
         let descriptor = workload.descriptor();
         descriptor.row.is_some_and(|row| row.name == name) || within_suite(descriptor.name) == name
     };

@@ -12,14 +12,29 @@ use crate::{Descriptor, Latencies, Parameters, WorkloadError};
 /// The most operations a [`Kernel`] does in one run.
 pub const MAX_OPERATIONS: u64 = 1 << 60;
 
-/// A built-in workload: it describes itself, and it prepares work.
-pub trait Workload: Sync {
+/// A built-in workload: its description beside the function that prepares its work.
+pub struct Workload {
+    pub(crate) descriptor: &'static Descriptor,
+    pub(crate) unavailable: fn() -> Option<String>,
+    pub(crate) prepare: Prepare,
+}
+
+/// Prepares the work of so many workers that belong to one process.
+type Prepare = fn(&Parameters, NonZeroUsize) -> Result<Job, WorkloadError>;
+
+impl Workload {
+    pub(crate) const fn anywhere(descriptor: &'static Descriptor, prepare: Prepare) -> Self {
+        Self { descriptor, unavailable: anywhere, prepare }
+    }
+
     /// What it is, what it exercises and what can be set.
-    fn descriptor(&self) -> &'static Descriptor;
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
+    }
 
     /// Why it cannot run on this machine, as one sentence; `None` where it can.
-    fn unavailable(&self) -> Option<String> {
-        None
+    pub fn unavailable(&self) -> Option<String> {
+        (self.unavailable)()
     }
 
     /// Prepares the work of `workers` workers that belong to one process.
@@ -31,8 +46,26 @@ pub trait Workload: Sync {
     /// [`WorkloadError::NoRoom`], [`WorkloadError::NoDescriptors`] and others if the system does not
     /// give what it needs; [`WorkloadError::NotDeclared`] if `parameters` were parsed for another
     /// workload.
-    fn prepare(&self, parameters: &Parameters, workers: NonZeroUsize)
-    -> Result<Job, WorkloadError>;
+    pub fn prepare(
+        &self,
+        parameters: &Parameters,
+        workers: NonZeroUsize,
+    ) -> Result<Job, WorkloadError> {
+        (self.prepare)(parameters, workers)
+    }
+}
+
+/// Runs everywhere.
+pub(crate) fn anywhere() -> Option<String> {
+    None
+}
+
+/// A kernel for each worker, all alike and without parameters.
+pub(crate) fn default_kernels<K: Kernel + Default + 'static>(
+    _: &Parameters,
+    workers: NonZeroUsize,
+) -> Result<Job, WorkloadError> {
+    Ok(Job::of((0..workers.get()).map(|_| K::default())))
 }
 
 /// Work that is ready to be started.

@@ -14,10 +14,7 @@ use std::sync::Arc;
 use corun_files::InputKind;
 use corun_record::{on_one_line, shown};
 
-use crate::{
-    DefaultPlacement, Descriptor, Domain, LoadMismatch, Mode, Parameter, Parameters, Tag, Tally,
-    WorkloadError,
-};
+use crate::{Descriptor, Domain, LoadMismatch, Parameter, Parameters, Tag, Tally, WorkloadError};
 pub(crate) use action::{Action, Disposition, Handle, Kind, PathId};
 pub(crate) use outcome::{Answer, Failure};
 pub(crate) use rehearsal::Rehearsal;
@@ -45,14 +42,9 @@ pub(crate) const fn descriptor(
         parameters: &[LOAD],
         operation: "a request",
         counted: "requests",
-        default_mode: Mode::Copies,
-        default_placement: DefaultPlacement::Siblings,
-        line_sharing: None,
-        disk_bytes: 0,
         least_operations: 1000,
-        row: None,
         tallies: &[Tally { counted: "bytes" }],
-        subtracts: None,
+        ..Descriptor::PLAIN
     }
 }
 

@@ -7,11 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::places::{Place, WORD, places};
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError,
+    Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload, WorkloadError,
 };
 
-pub(super) struct Alias;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "alias",
@@ -21,13 +20,7 @@ static ABOUT: Descriptor = Descriptor {
     operation: "a load-store pair",
     counted: "pairs",
     default_mode: Mode::Workers,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// At a multiple of 4096 the lowest 12 bits are equal. Pentium M, Core Solo and Core Duo stall such
@@ -52,20 +45,10 @@ const APART: Parameter = Parameter {
     domain: Domain::Size { least: 64 << 10, most: 1 << 30, multiple_of: 64 },
 };
 
-impl Workload for Alias {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let loaded = (parameters.number(&OFFSET)? / WORD) as usize;
-        let places = places(ABOUT.name, parameters.number(&APART)?, loaded + 1, workers)?;
-        Ok(Job::of(places.into_iter().map(|place| AliasKernel { place, loaded })))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let loaded = (parameters.number(&OFFSET)? / WORD) as usize;
+    let places = places(ABOUT.name, parameters.number(&APART)?, loaded + 1, workers)?;
+    Ok(Job::of(places.into_iter().map(|place| AliasKernel { place, loaded })))
 }
 
 struct AliasKernel {

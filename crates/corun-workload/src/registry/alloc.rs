@@ -8,11 +8,10 @@ use std::num::NonZeroUsize;
 
 use crate::generated::Random;
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError, memory,
+    Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError, memory,
 };
 
-pub(super) struct Alloc;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "alloc",
@@ -21,14 +20,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[LIVE],
     operation: "an allocation",
     counted: "allocations",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const LIVE: Parameter = Parameter {
@@ -41,21 +33,11 @@ const LIVE: Parameter = Parameter {
 /// On average, with what the allocator adds.
 const BYTES_OF_A_BLOCK: u64 = 800;
 
-impl Workload for Alloc {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let live = parameters.number(&LIVE)?;
-        let bytes = live.saturating_mul(BYTES_OF_A_BLOCK * workers.get() as u64);
-        memory::ensure_available(ABOUT.name, bytes)?;
-        Ok(Job::of((0..workers.get()).map(|_| AllocKernel::new(live))))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let live = parameters.number(&LIVE)?;
+    let bytes = live.saturating_mul(BYTES_OF_A_BLOCK * workers.get() as u64);
+    memory::ensure_available(ABOUT.name, bytes)?;
+    Ok(Job::of((0..workers.get()).map(|_| AllocKernel::new(live))))
 }
 
 struct AllocKernel {

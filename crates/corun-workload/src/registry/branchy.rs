@@ -7,11 +7,10 @@ use std::num::NonZeroUsize;
 
 use crate::in_memory::opaque;
 use crate::{
-    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
-    Workload, WorkloadError,
+    Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError,
 };
 
-pub(super) struct Branchy;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "branchy",
@@ -20,14 +19,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[PATTERN, PERIOD],
     operation: "a branch",
     counted: "branches",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const PATTERN: Parameter = Parameter {
@@ -48,24 +40,14 @@ const PERIOD: Parameter = Parameter {
     domain: Domain::Count { unit: "branches", least: 1, most: 1 << 20 },
 };
 
-impl Workload for Branchy {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let period = parameters.number(&PERIOD)? as usize;
-        let kernel: fn(usize) -> Box<dyn Kernel> = match parameters.choice(&PATTERN)? {
-            "biased" => |_| kernel(Biased::default),
-            "periodic" => |period| kernel(move || Periodic::new(period)),
-            _ => |_| kernel(Random::default),
-        };
-        Ok(Job::Kernels((0..workers.get()).map(|_| kernel(period)).collect()))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let period = parameters.number(&PERIOD)? as usize;
+    let kernel: fn(usize) -> Box<dyn Kernel> = match parameters.choice(&PATTERN)? {
+        "biased" => |_| kernel(Biased::default),
+        "periodic" => |period| kernel(move || Periodic::new(period)),
+        _ => |_| kernel(Random::default),
+    };
+    Ok(Job::Kernels((0..workers.get()).map(|_| kernel(period)).collect()))
 }
 
 /// The directions of branches, 64 at a time, the lowest bit first; 1 is taken.

@@ -8,11 +8,10 @@ use std::num::NonZeroUsize;
 
 use crate::generated::Random;
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError, memory,
+    Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError, memory,
 };
 
-pub(super) struct Btree;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "btree",
@@ -21,14 +20,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[ENTRIES],
     operation: "a lookup, insertion or removal",
     counted: "lookups",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const ENTRIES: Parameter = Parameter {
@@ -41,21 +33,11 @@ const ENTRIES: Parameter = Parameter {
 /// On average: nodes have places for 11 entries and are about two thirds full.
 const BYTES_OF_AN_ENTRY: u64 = 32;
 
-impl Workload for Btree {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let entries = parameters.number(&ENTRIES)?;
-        let bytes = entries.saturating_mul(BYTES_OF_AN_ENTRY * workers.get() as u64);
-        memory::ensure_available(ABOUT.name, bytes)?;
-        Ok(Job::of((0..workers.get()).map(|_| BtreeKernel::new(entries))))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let entries = parameters.number(&ENTRIES)?;
+    let bytes = entries.saturating_mul(BYTES_OF_AN_ENTRY * workers.get() as u64);
+    memory::ensure_available(ABOUT.name, bytes)?;
+    Ok(Job::of((0..workers.get()).map(|_| BtreeKernel::new(entries))))
 }
 
 struct BtreeKernel {

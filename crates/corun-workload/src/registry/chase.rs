@@ -8,11 +8,11 @@ use std::num::NonZeroUsize;
 use crate::cycle::{self, Layout, Order};
 use crate::memory::{PAGES, Pages};
 use crate::{
-    Choice, DefaultPlacement, Descriptor, Domain, Job, Mode, Parameter, Parameters, Tag, Workload,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Parameter, Parameters, Tag, Workload,
     WorkloadError,
 };
 
-pub(super) struct Chase;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "chase",
@@ -21,14 +21,8 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[SIZE, STRIDE, ORDER, PAGES],
     operation: "a load",
     counted: "loads",
-    default_mode: Mode::Copies,
     default_placement: DefaultPlacement::Alone,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// The most is what 2^32 pointers at the smallest stride take.
@@ -56,23 +50,13 @@ const ORDER: Parameter = Parameter {
     ]),
 };
 
-impl Workload for Chase {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let stride = parameters.number(&STRIDE)?;
-        let order = match parameters.choice(&ORDER)? {
-            "sequential" => Order::Sequential,
-            _ => Order::Random,
-        };
-        let length = (parameters.number(&SIZE)? / stride).max(1);
-        let layout = Layout { length, stride, skew: 0, order, overlapping: false };
-        cycle::kernels(ABOUT.name, workers, layout, Pages::of(parameters, &PAGES)?)
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let stride = parameters.number(&STRIDE)?;
+    let order = match parameters.choice(&ORDER)? {
+        "sequential" => Order::Sequential,
+        _ => Order::Random,
+    };
+    let length = (parameters.number(&SIZE)? / stride).max(1);
+    let layout = Layout { length, stride, skew: 0, order, overlapping: false };
+    cycle::kernels(ABOUT.name, workers, layout, Pages::of(parameters, &PAGES)?)
 }

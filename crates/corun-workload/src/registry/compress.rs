@@ -10,12 +10,9 @@ use zstd::zstd_safe::compress_bound;
 
 use crate::checksum::checksum;
 use crate::generated::prose;
-use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError,
-};
+use crate::{Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Compress;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "compress",
@@ -24,14 +21,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[LEVEL],
     operation: "a byte compressed",
     counted: "bytes",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const LEVEL: Parameter = Parameter {
@@ -47,19 +37,9 @@ const TEXT_BYTES: usize = 4 << 20;
 /// The largest block of the format, so a frame is one block.
 const BLOCK_BYTES: usize = 128 << 10;
 
-impl Workload for Compress {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let level = parameters.number(&LEVEL)? as i32;
-        Job::of_each((0..workers.get()).map(|_| CompressKernel::new(level)))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let level = parameters.number(&LEVEL)? as i32;
+    Job::of_each((0..workers.get()).map(|_| CompressKernel::new(level)))
 }
 
 struct CompressKernel {

@@ -4,41 +4,26 @@
 use std::num::NonZeroUsize;
 
 use crate::in_memory::opaque;
-use crate::{
-    DefaultPlacement, Descriptor, Job, Kernel, Mode, Parameters, Tag, Workload, WorkloadError,
-};
+use crate::{DefaultPlacement, Descriptor, Job, Kernel, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Fairness;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "fairness",
     summary: "a chain of register operations, to see how the scheduler shares the CPUs",
     tags: &[Tag::Scheduling, Tag::IntegerLatency],
-    parameters: &[],
     operation: "a step",
     counted: "steps",
-    default_mode: Mode::Copies,
     default_placement: DefaultPlacement::Crowd,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// A full-period generator modulo 2^64 (Knuth, The Art of Computer Programming, volume 2, 3.3.4).
 const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
-impl Workload for Fairness {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(&self, _: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-        Ok(Job::of((0..workers.get()).map(|_| FairnessKernel { state: 0 })))
-    }
+fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    Ok(Job::of((0..workers.get()).map(|_| FairnessKernel { state: 0 })))
 }
 
 struct FairnessKernel {

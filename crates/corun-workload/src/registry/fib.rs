@@ -11,11 +11,11 @@ use memmap2::MmapMut;
 
 use crate::in_memory::{InMemory, VARIANT, opaque};
 use crate::{
-    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, LineSharing, Mode, Parameter,
-    Parameters, Tag, Workload, WorkloadError, memory,
+    Choice, Descriptor, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag,
+    Workload, WorkloadError, memory,
 };
 
-pub(super) struct Fib;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "fib",
@@ -25,13 +25,8 @@ static ABOUT: Descriptor = Descriptor {
     operation: "an addition",
     counted: "additions",
     default_mode: Mode::Workers,
-    default_placement: DefaultPlacement::Siblings,
     line_sharing: Some(LineSharing { parameter: GRANULARITY.name, shared: "32", own: "128" }),
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const CALL: Parameter = Parameter {
@@ -56,26 +51,16 @@ const GRANULARITY: Parameter = Parameter {
     },
 };
 
-impl Workload for Fib {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let steps: Steps = match (parameters.choice(&VARIANT)?, parameters.choice(&CALL)?) {
-            ("register", "call") => |results, n| in_registers(results, n, add_called),
-            ("register", _) => |results, n| in_registers(results, n, add),
-            (_, "call") => |results, n| through_memory(results, n, step_called),
-            _ => |results, n| through_memory(results, n, step),
-        };
-        let records = records(parameters.number(&GRANULARITY)?, workers)?;
-        let kernel = |record| FibKernel { record, steps, operations: 0 };
-        Ok(Job::of(records.into_iter().map(kernel)))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let steps: Steps = match (parameters.choice(&VARIANT)?, parameters.choice(&CALL)?) {
+        ("register", "call") => |results, n| in_registers(results, n, add_called),
+        ("register", _) => |results, n| in_registers(results, n, add),
+        (_, "call") => |results, n| through_memory(results, n, step_called),
+        _ => |results, n| through_memory(results, n, step),
+    };
+    let records = records(parameters.number(&GRANULARITY)?, workers)?;
+    let kernel = |record| FibKernel { record, steps, operations: 0 };
+    Ok(Job::of(records.into_iter().map(kernel)))
 }
 
 /// What each worker owns: 32 bytes. The identity (the published program keeps the thread's id and

@@ -8,11 +8,11 @@ use std::num::NonZeroUsize;
 
 use crate::memory::{Memory, PAGES, Pages, map_each};
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload,
     WorkloadError,
 };
 
-pub(super) struct Gups;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "gups",
@@ -21,14 +21,8 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[SIZE, PAGES],
     operation: "an update",
     counted: "updates",
-    default_mode: Mode::Copies,
     default_placement: DefaultPlacement::Alone,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// A power of two, since the place of an update is the low bits of a number.
@@ -39,21 +33,11 @@ const SIZE: Parameter = Parameter {
     domain: Domain::Size { least: 1 << 10, most: 1 << 40, multiple_of: 8 },
 };
 
-impl Workload for Gups {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let bytes = 1 << parameters.number(&SIZE)?.ilog2();
-        let memories = map_each(ABOUT.name, workers, bytes, Pages::of(parameters, &PAGES)?)?;
-        let kernel = |memory| GupsKernel { memory, value: FIRST };
-        Ok(Job::of(memories.into_iter().map(kernel)))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let bytes = 1 << parameters.number(&SIZE)?.ilog2();
+    let memories = map_each(ABOUT.name, workers, bytes, Pages::of(parameters, &PAGES)?)?;
+    let kernel = |memory| GupsKernel { memory, value: FIRST };
+    Ok(Job::of(memories.into_iter().map(kernel)))
 }
 
 /// The number before the first one of the sequence.

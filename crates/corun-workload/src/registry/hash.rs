@@ -10,12 +10,9 @@ use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 
 use crate::generated::Random;
 use crate::memory::{Memory, Pages, map_each};
-use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError,
-};
+use crate::{Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Hash;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "hash",
@@ -24,14 +21,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[MESSAGE],
     operation: "a byte hashed",
     counted: "bytes",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// The default fits the first-level cache, and is long enough to make little of what a message
@@ -43,20 +33,10 @@ const MESSAGE: Parameter = Parameter {
     domain: Domain::Size { least: SHA256_OUTPUT_LEN as u64, most: 64 << 20, multiple_of: 1 },
 };
 
-impl Workload for Hash {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let length = parameters.number(&MESSAGE)?;
-        let messages = map_each(ABOUT.name, workers, length, Pages::Huge)?;
-        Ok(Job::of(messages.into_iter().map(|message| HashKernel { message })))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let length = parameters.number(&MESSAGE)?;
+    let messages = map_each(ABOUT.name, workers, length, Pages::Huge)?;
+    Ok(Job::of(messages.into_iter().map(|message| HashKernel { message })))
 }
 
 struct HashKernel {

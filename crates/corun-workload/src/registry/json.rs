@@ -9,40 +9,24 @@ use serde_json::Value;
 
 use crate::checksum::checksum;
 use crate::generated::records;
-use crate::{
-    DefaultPlacement, Descriptor, Job, Kernel, Mode, Parameters, Tag, Workload, WorkloadError,
-};
+use crate::{Descriptor, Job, Kernel, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Json;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "json",
     summary: "parses JSON records to trees of values and writes them as text again",
     tags: &[Tag::BranchPrediction, Tag::Allocation, Tag::IntegerThroughput],
-    parameters: &[],
     operation: "a byte parsed",
     counted: "bytes",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// Fits most second-level caches, and is long enough to teach a branch predictor nothing.
 const DOCUMENT_BYTES: usize = 512 << 10;
 
-impl Workload for Json {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(&self, _: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-        Ok(Job::of((0..workers.get()).map(|_| JsonKernel::default())))
-    }
+fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    Ok(Job::of((0..workers.get()).map(|_| JsonKernel::default())))
 }
 
 #[derive(Default)]

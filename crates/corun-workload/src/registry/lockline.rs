@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::places::{Place, WORD, places};
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters,
-    Tag, Workload, WorkloadError,
+    Descriptor, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
-pub(super) struct LockLine;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "lockline",
@@ -21,13 +21,8 @@ static ABOUT: Descriptor = Descriptor {
     operation: "a lock acquisition",
     counted: "locks",
     default_mode: Mode::Workers,
-    default_placement: DefaultPlacement::Siblings,
     line_sharing: Some(LineSharing { parameter: DISTANCE.name, shared: "8", own: "128" }),
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// At 64 two workers have a line each of a pair of 128 bytes, which the spatial prefetcher of Intel
@@ -46,19 +41,9 @@ const BYTES: u64 = LOCK_AND_DATA as u64 * WORD;
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 
-impl Workload for LockLine {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let places = places(ABOUT.name, parameters.number(&DISTANCE)?, LOCK_AND_DATA, workers)?;
-        Ok(Job::of(places.into_iter().map(|place| LockLineKernel { place })))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let places = places(ABOUT.name, parameters.number(&DISTANCE)?, LOCK_AND_DATA, workers)?;
+    Ok(Job::of(places.into_iter().map(|place| LockLineKernel { place })))
 }
 
 struct LockLineKernel {

@@ -11,12 +11,9 @@ use std::num::NonZeroUsize;
 use crate::checksum::checksum;
 use crate::generated::Random;
 use crate::memory::{Memory, Pages, map_each};
-use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError,
-};
+use crate::{Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Matmul;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "matmul",
@@ -25,14 +22,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[SIZE],
     operation: "a floating-point operation",
     counted: "flop",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const SIZE: Parameter = Parameter {
@@ -42,22 +32,12 @@ const SIZE: Parameter = Parameter {
     domain: Domain::Count { unit: "rows", least: 1, most: 1 << 14 },
 };
 
-impl Workload for Matmul {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let size = parameters.number(&SIZE)?;
-        let bytes = 3 * size * size * size_of::<f64>() as u64;
-        let memories = map_each(ABOUT.name, workers, bytes, Pages::Huge)?;
-        let kernel = |matrices| MatmulKernel { size: size as usize, matrices };
-        Ok(Job::of(memories.into_iter().map(kernel)))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let size = parameters.number(&SIZE)?;
+    let bytes = 3 * size * size * size_of::<f64>() as u64;
+    let memories = map_each(ABOUT.name, workers, bytes, Pages::Huge)?;
+    let kernel = |matrices| MatmulKernel { size: size as usize, matrices };
+    Ok(Job::of(memories.into_iter().map(kernel)))
 }
 
 /// A, B and C one after the other, each of them row by row.

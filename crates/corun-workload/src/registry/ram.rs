@@ -9,11 +9,10 @@ use memmap2::MmapMut;
 
 use crate::in_memory::{InMemory, VARIANT};
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError, memory,
+    Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError, memory,
 };
 
-pub(super) struct Ram;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "ram",
@@ -22,14 +21,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[VARIANT, TOUCHED],
     operation: "a stored element",
     counted: "elements",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const TOUCHED: Parameter = Parameter {
@@ -43,27 +35,17 @@ const TOUCHED: Parameter = Parameter {
     },
 };
 
-impl Workload for Ram {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let passes: Passes = match parameters.choice(&VARIANT)? {
-            "register" => |array, operations| passes_in_registers(array, operations),
-            _ => |array, operations| passes_through_memory(array, operations),
-        };
-        let touched = parameters.number(&TOUCHED)?;
-        memory::ensure_available(ABOUT.name, touched.saturating_mul(workers.get() as u64))?;
-        Job::of_each((0..workers.get()).map(|_| {
-            let memory = memory::map(ABOUT.name, touched)?;
-            Ok(RamKernel { memory, passes, stored: 0 })
-        }))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let passes: Passes = match parameters.choice(&VARIANT)? {
+        "register" => |array, operations| passes_in_registers(array, operations),
+        _ => |array, operations| passes_through_memory(array, operations),
+    };
+    let touched = parameters.number(&TOUCHED)?;
+    memory::ensure_available(ABOUT.name, touched.saturating_mul(workers.get() as u64))?;
+    Job::of_each((0..workers.get()).map(|_| {
+        let memory = memory::map(ABOUT.name, touched)?;
+        Ok(RamKernel { memory, passes, stored: 0 })
+    }))
 }
 
 /// A 32-bit number of the array; every store to it happens, one by one.

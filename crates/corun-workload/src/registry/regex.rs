@@ -10,11 +10,10 @@ use regex::bytes::Regex;
 
 use crate::generated::log;
 use crate::{
-    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
-    Workload, WorkloadError,
+    Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError,
 };
 
-pub(super) struct SearchLog;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "regex",
@@ -23,14 +22,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[PATTERN],
     operation: "a byte searched",
     counted: "bytes",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const PATTERN: Parameter = Parameter {
@@ -46,26 +38,16 @@ const PATTERN: Parameter = Parameter {
 /// Fits most second-level caches.
 const LOG_BYTES: usize = 512 << 10;
 
-impl Workload for SearchLog {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let pattern = match parameters.choice(&PATTERN)? {
-            "literal" => "POST",
-            _ => r"(?-u)[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+",
-        };
-        let kernel = || {
-            let regex = Regex::new(pattern).expect("the patterns above are correct");
-            RegexKernel { regex, log: Vec::new(), found: Found::default() }
-        };
-        Ok(Job::of((0..workers.get()).map(|_| kernel())))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let pattern = match parameters.choice(&PATTERN)? {
+        "literal" => "POST",
+        _ => r"(?-u)[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+",
+    };
+    let kernel = || {
+        let regex = Regex::new(pattern).expect("the patterns above are correct");
+        RegexKernel { regex, log: Vec::new(), found: Found::default() }
+    };
+    Ok(Job::of((0..workers.get()).map(|_| kernel())))
 }
 
 struct RegexKernel {

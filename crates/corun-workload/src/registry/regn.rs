@@ -8,11 +8,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Mode, Parameter, Parameters, Program, ProgramSize,
-    Tag, Workload, WorkloadError,
+    Descriptor, Domain, Job, Parameter, Parameters, Program, ProgramSize, Tag, Workload,
+    WorkloadError,
 };
 
-pub(super) struct Regn;
+pub(super) static WORKLOAD: Workload = Workload { descriptor: &ABOUT, unavailable, prepare };
 
 static ABOUT: Descriptor = Descriptor {
     name: "regn",
@@ -21,14 +21,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[MAX],
     operation: "a loop iteration",
     counted: "iterations",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// Up to the largest value whose sum bash's signed 64-bit arithmetic holds.
@@ -49,29 +42,18 @@ done
 echo \"$sum\"
 ";
 
-impl Workload for Regn {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
+fn unavailable() -> Option<String> {
+    bash().err()
+}
 
-    fn unavailable(&self) -> Option<String> {
-        bash().err()
-    }
-
-    fn prepare(&self, parameters: &Parameters, _: NonZeroUsize) -> Result<Job, WorkloadError> {
-        let max = parameters.number(&MAX)?;
-        let bash =
-            bash().map_err(|reason| WorkloadError::Unavailable { workload: ABOUT.name, reason })?;
-        let argv: Vec<OsString> = vec![
-            bash.into(),
-            "-c".into(),
-            SCRIPT.into(),
-            ABOUT.name.into(),
-            max.to_string().into(),
-        ];
-        let size = ProgramSize { parameter: MAX.name, argument: argv.len() - 1 };
-        Ok(Job::Program(Program { argv, operations: max, size: Some(size) }))
-    }
+fn prepare(parameters: &Parameters, _: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let max = parameters.number(&MAX)?;
+    let bash =
+        bash().map_err(|reason| WorkloadError::Unavailable { workload: ABOUT.name, reason })?;
+    let argv: Vec<OsString> =
+        vec![bash.into(), "-c".into(), SCRIPT.into(), ABOUT.name.into(), max.to_string().into()];
+    let size = ProgramSize { parameter: MAX.name, argument: argv.len() - 1 };
+    Ok(Job::Program(Program { argv, operations: max, size: Some(size) }))
 }
 
 /// The bash that `PATH` leads to, or why there is none.

@@ -6,12 +6,9 @@
 use std::num::NonZeroUsize;
 
 use crate::memory::{self, Memory, Pages};
-use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError,
-};
+use crate::{Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Sieve;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "sieve",
@@ -20,14 +17,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[LIMIT, SEGMENT],
     operation: "a number sieved",
     counted: "numbers",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// The most keeps the primes to cross out with few against the numbers of a segment.
@@ -45,22 +35,12 @@ const SEGMENT: Parameter = Parameter {
     domain: Domain::Size { least: 1 << 10, most: 1 << 30, multiple_of: 1 },
 };
 
-impl Workload for Sieve {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let limit = parameters.number(&LIMIT)?;
-        let bytes = parameters.number(&SEGMENT)?;
-        let segments = memory::map_each(ABOUT.name, workers, bytes, Pages::Huge)?;
-        let kernel = |segment| SieveKernel { limit, segment, strides: Vec::new(), primes: 0 };
-        Ok(Job::of(segments.into_iter().map(kernel)))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let limit = parameters.number(&LIMIT)?;
+    let bytes = parameters.number(&SEGMENT)?;
+    let segments = memory::map_each(ABOUT.name, workers, bytes, Pages::Huge)?;
+    let kernel = |segment| SieveKernel { limit, segment, strides: Vec::new(), primes: 0 };
+    Ok(Job::of(segments.into_iter().map(kernel)))
 }
 
 struct SieveKernel {

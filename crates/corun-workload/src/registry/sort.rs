@@ -9,12 +9,9 @@ use std::num::NonZeroUsize;
 use crate::checksum::checksum;
 use crate::generated::Random;
 use crate::memory::{Memory, Pages, map_each};
-use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError,
-};
+use crate::{Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Sort;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "sort",
@@ -23,14 +20,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[SIZE],
     operation: "an element sorted",
     counted: "elements",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    disk_bytes: 0,
-    line_sharing: None,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const SIZE: Parameter = Parameter {
@@ -40,21 +30,11 @@ const SIZE: Parameter = Parameter {
     domain: Domain::Size { least: 64, most: 8 << 30, multiple_of: size_of::<u64>() as u64 },
 };
 
-impl Workload for Sort {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let size = parameters.number(&SIZE)?;
-        let memories = map_each(ABOUT.name, workers, 2 * size, Pages::Huge)?;
-        let kernel = |numbers| SortKernel { numbers, sorted: 0 };
-        Ok(Job::of(memories.into_iter().map(kernel)))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let size = parameters.number(&SIZE)?;
+    let memories = map_each(ABOUT.name, workers, 2 * size, Pages::Huge)?;
+    let kernel = |numbers| SortKernel { numbers, sorted: 0 };
+    Ok(Job::of(memories.into_iter().map(kernel)))
 }
 
 /// The numbers in their first order, then the array.

@@ -8,12 +8,9 @@ use std::num::NonZeroUsize;
 
 use crate::cycle::{self, Layout, Order};
 use crate::memory::{PAGES, Pages};
-use crate::{
-    Choice, DefaultPlacement, Descriptor, Domain, Job, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError,
-};
+use crate::{Choice, Descriptor, Domain, Job, Parameter, Parameters, Tag, Workload, WorkloadError};
 
-pub(super) struct Tlb;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "tlb",
@@ -22,14 +19,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[PAGES_TOUCHED, LOADS, SMALL_PAGES],
     operation: "a page touched",
     counted: "pages",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// The default exceeds the second-level TLBs of 1024 to 4096 entries that cores have, and its lines
@@ -55,23 +45,13 @@ const SMALL_PAGES: Parameter = Parameter { default: "small", ..PAGES };
 
 const CACHE_LINE: u64 = 64;
 
-impl Workload for Tlb {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let layout = Layout {
-            length: parameters.number(&PAGES_TOUCHED)?,
-            stride: rustix::param::page_size() as u64,
-            skew: CACHE_LINE,
-            order: Order::Random,
-            overlapping: parameters.choice(&LOADS)? == "independent",
-        };
-        cycle::kernels(ABOUT.name, workers, layout, Pages::of(parameters, &SMALL_PAGES)?)
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let layout = Layout {
+        length: parameters.number(&PAGES_TOUCHED)?,
+        stride: rustix::param::page_size() as u64,
+        skew: CACHE_LINE,
+        order: Order::Random,
+        overlapping: parameters.choice(&LOADS)? == "independent",
+    };
+    cycle::kernels(ABOUT.name, workers, layout, Pages::of(parameters, &SMALL_PAGES)?)
 }

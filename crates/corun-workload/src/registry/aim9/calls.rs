@@ -7,12 +7,12 @@ use std::ptr;
 
 use super::descriptor;
 use crate::in_memory::InMemory;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 macro_rules! row {
     ($row:ident, $name:literal, $arguments:literal, $callee:ty) => {
-        pub(super) static $row: RowWorkload = RowWorkload {
+        pub(super) static $row: Workload = Workload {
             descriptor: &descriptor(
                 $name,
                 concat!("calls through a pointer, with ", $arguments),

@@ -6,12 +6,12 @@ use std::ptr::NonNull;
 use std::{ffi::CStr, io};
 
 use super::descriptor;
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Kernel, Parameters, Tag, Tally, WorkloadError};
 
 /// `readdir` of `/bin`, where it is there, with `rewinddir` at its end; the call that finds the end
 /// counts too, as in the original.
-pub(super) static READ: RowWorkload = RowWorkload {
+pub(super) static READ: Workload = Workload {
     descriptor: &Descriptor {
         tallies: &[Tally { counted: "entries" }],
         ..descriptor(

@@ -4,10 +4,10 @@
 //! Rust behind. Here both ends of the jump, and all frames between them, are functions in assembly.
 
 use super::descriptor;
-use crate::row::{RowWorkload, default_kernels};
+use crate::workload::{Workload, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(super) static JMP_TEST: RowWorkload = RowWorkload {
+pub(super) static JMP_TEST: Workload = Workload {
     descriptor: &descriptor(
         "aim9/jmp_test",
         "setjmp, ten calls deeper, and longjmp back",

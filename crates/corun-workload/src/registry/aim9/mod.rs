@@ -20,11 +20,11 @@ mod random;
 mod search;
 mod shell;
 
-use crate::{DefaultPlacement, Descriptor, Figure, Mode, Row, Suite, Tag, Workload};
+use crate::{DefaultPlacement, Descriptor, Figure, Row, Suite, Tag, Workload};
 
 /// Every test, in the order of the published table; `new_raph`, which the table leaves out, last.
 #[rustfmt::skip]
-pub(super) static ROWS: &[&dyn Workload] = &[
+pub(super) static ROWS: &[&Workload] = &[
     &arithmetic::ADD_DOUBLE,
     &arithmetic::ADD_FLOAT,
     &arithmetic::ADD_LONG,
@@ -100,14 +100,9 @@ const fn descriptor(
         name,
         summary,
         tags,
-        parameters: &[],
         operation,
         counted,
-        default_mode: Mode::Copies,
         default_placement: DefaultPlacement::Alone,
-        line_sharing: None,
-        disk_bytes: 0,
-        least_operations: 1,
         row: Some(Row {
             suite: Suite::Aim9,
             // What follows `aim9/`.
@@ -115,7 +110,6 @@ const fn descriptor(
             figure: Figure::Rate { per, unit },
             credit: 1.0,
         }),
-        tallies: &[],
-        subtracts: None,
+        ..Descriptor::PLAIN
     }
 }

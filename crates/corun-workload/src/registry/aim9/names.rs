@@ -12,12 +12,12 @@ use nix::fcntl::AtFlags;
 use super::at::{creat, stat, unlink};
 use super::descriptor;
 use crate::ended::end;
-use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Kernel, Tag};
 
 /// `creat` and `close`, always of the same name: the first makes the file, the others empty it.
-pub(super) static CREATE: RowWorkload = RowWorkload {
+pub(super) static CREATE: Workload = Workload {
     descriptor: &names(
         "aim9/creat-clo",
         "creat and close of the same file",
@@ -36,7 +36,7 @@ pub(super) static CREATE: RowWorkload = RowWorkload {
 };
 
 /// `unlink` and `link` of the seven further names of a file, in turn.
-pub(super) static LINK: RowWorkload = RowWorkload {
+pub(super) static LINK: Workload = Workload {
     descriptor: &names(
         "aim9/link_test",
         "unlink and link, in turn, of seven further names of a file",

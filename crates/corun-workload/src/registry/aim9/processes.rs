@@ -10,11 +10,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::ptr;
 
 use super::{child, descriptor};
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Job, Kernel, Parameters, Tag, WorkloadError};
 
 /// A child that exits at once. It exits with a number that its parent adds up.
-pub(super) static FORK: RowWorkload = RowWorkload {
+pub(super) static FORK: Workload = Workload {
     descriptor: &descriptor(
         "aim9/fork_test",
         "fork, exit of the child, wait",
@@ -29,7 +29,7 @@ pub(super) static FORK: RowWorkload = RowWorkload {
 
 /// A child that becomes another program: the original brings one of its own that does nothing, here
 /// it is the system's `true`.
-pub(super) static EXEC: RowWorkload = RowWorkload {
+pub(super) static EXEC: Workload = Workload {
     descriptor: &descriptor(
         "aim9/exec_test",
         "fork, exec of the program `true` by the child, wait",
@@ -50,7 +50,7 @@ pub(super) static EXEC: RowWorkload = RowWorkload {
 
 /// A signal to itself, whose handler installs itself again. It goes to the one thread (`tgkill`
 /// instead of `kill`), since any thread of a process may take what is sent to the process.
-pub(super) static SIGNAL: RowWorkload = RowWorkload {
+pub(super) static SIGNAL: Workload = Workload {
     descriptor: &descriptor(
         "aim9/signal_test",
         "SIGUSR2 to itself; the handler installs itself again",

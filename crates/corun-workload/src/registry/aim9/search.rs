@@ -17,13 +17,13 @@ use super::at::{creat, stat, unlink};
 use super::descriptor;
 use super::random::Random;
 use crate::ended::end;
-use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Kernel, Parameters, Tag, Tally, WorkloadError};
 
 /// A search is one slot of the lists: a name is looked up, or one is made and removed, or both, or
 /// (in every tenth, about) neither.
-pub(super) static SEARCH: RowWorkload = RowWorkload {
+pub(super) static SEARCH: Workload = Workload {
     descriptor: &Descriptor {
         // The folders and the root, a block each; empty files need none.
         disk_bytes: 24 * 4096,

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use super::{child, descriptor};
 use crate::available::{ensure_processes, no_processes};
 use crate::child::fork_and_wait;
-use crate::row::RowWorkload;
 use crate::scratch::Scratch;
+use crate::workload::Workload;
 use crate::{Descriptor, Job, Kernel, Tag, WorkloadError};
 
 /// A script, and what it calls besides the shell.
@@ -26,19 +26,19 @@ struct Script {
 static LIST: Script = Script { text: "#!/bin/sh\nls -l > /dev/null 2>&1\n", calls: Some("ls") };
 static NOTHING: Script = Script { text: "#!/bin/sh\n:\n", calls: None };
 
-pub(super) static FIRST: RowWorkload = RowWorkload {
+pub(super) static FIRST: Workload = Workload {
     descriptor: &shell("aim9/shell_rtns_1", "a shell script that lists its folder"),
     unavailable: || LIST.unavailable(),
     prepare: |_, workers| prepare(FIRST.descriptor, &LIST, workers),
 };
 
-pub(super) static SECOND: RowWorkload = RowWorkload {
+pub(super) static SECOND: Workload = Workload {
     descriptor: &shell("aim9/shell_rtns_2", "a shell script that does nothing"),
     unavailable: || NOTHING.unavailable(),
     prepare: |_, workers| prepare(SECOND.descriptor, &NOTHING, workers),
 };
 
-pub(super) static THIRD: RowWorkload = RowWorkload {
+pub(super) static THIRD: Workload = Workload {
     descriptor: &shell("aim9/shell_rtns_3", "a shell script that lists its folder, once more"),
     unavailable: || LIST.unavailable(),
     prepare: |_, workers| prepare(THIRD.descriptor, &LIST, workers),

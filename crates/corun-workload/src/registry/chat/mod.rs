@@ -18,13 +18,13 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::ended::end;
 use crate::{
-    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Tally,
-    Workload, WorkloadError, available, loopback,
+    Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Tally, Workload, WorkloadError,
+    available, loopback,
 };
 use message::Shape;
 use room::Room;
 
-pub(super) struct Chat;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "chat",
@@ -33,15 +33,10 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[MEMBERS, MESSAGE],
     operation: "a message sent by a member",
     counted: "messages sent",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
     // A hundred of each member, as the original sends.
     least_operations: 2000,
-    row: None,
     tallies: &[Tally { counted: "messages delivered" }],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const MEMBERS: Parameter = Parameter {
@@ -64,27 +59,17 @@ const THREADS_OF_A_MEMBER: u64 = 4;
 /// What else a process has open, with some to spare.
 const OTHER_DESCRIPTORS: u64 = 16;
 
-impl Workload for Chat {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let members = parameters.number(&MEMBERS)?;
-        let bytes = parameters.number(&MESSAGE)? as usize;
-        let rooms = workers.get() as u64;
-        // The server's process beside the worker's own.
-        available::ensure_threads(ABOUT.name, rooms * (members * THREADS_OF_A_MEMBER + 1))?;
-        // Until the server has its own, both ends of every connection are open here.
-        ensure_descriptors(rooms * members * 2 + OTHER_DESCRIPTORS)?;
-        loopback::ensure_available(ABOUT.name)?;
-        let shape = Shape { members: members as usize, bytes };
-        Ok(Job::of((0..rooms).map(|_| ChatKernel { shape, room: None })))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let members = parameters.number(&MEMBERS)?;
+    let bytes = parameters.number(&MESSAGE)? as usize;
+    let rooms = workers.get() as u64;
+    // The server's process beside the worker's own.
+    available::ensure_threads(ABOUT.name, rooms * (members * THREADS_OF_A_MEMBER + 1))?;
+    // Until the server has its own, both ends of every connection are open here.
+    ensure_descriptors(rooms * members * 2 + OTHER_DESCRIPTORS)?;
+    loopback::ensure_available(ABOUT.name)?;
+    let shape = Shape { members: members as usize, bytes };
+    Ok(Job::of((0..rooms).map(|_| ChatKernel { shape, room: None })))
 }
 
 fn ensure_descriptors(needed: u64) -> Result<(), WorkloadError> {

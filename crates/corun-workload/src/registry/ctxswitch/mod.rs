@@ -15,7 +15,7 @@ use crate::{
 };
 use handover::{Handover, Mailboxes, Pipes, Sleep, Watch};
 
-pub(super) struct CtxSwitch;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "ctxswitch",
@@ -26,12 +26,7 @@ static ABOUT: Descriptor = Descriptor {
     counted: "handovers",
     default_mode: Mode::WorkersTotal,
     default_placement: DefaultPlacement::Switched,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const BY: Parameter = Parameter {
@@ -55,26 +50,15 @@ const FOOTPRINT: Parameter = Parameter {
     domain: Domain::Size { least: 0, most: 1 << 30, multiple_of: size_of::<u64>() as u64 },
 };
 
-impl Workload for CtxSwitch {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let footprint = parameters.number(&FOOTPRINT)?;
-        match parameters.choice(&BY)? {
-            "futex" => ring(Mailboxes::<Sleep>::ring(workers), footprint),
-            "spin" => ring(Mailboxes::<Watch>::ring(workers), footprint),
-            _ => {
-                let pipes = Pipes::ring(workers).map_err(|source| {
-                    WorkloadError::NoDescriptors { workload: ABOUT.name, source }
-                })?;
-                ring(pipes, footprint)
-            }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let footprint = parameters.number(&FOOTPRINT)?;
+    match parameters.choice(&BY)? {
+        "futex" => ring(Mailboxes::<Sleep>::ring(workers), footprint),
+        "spin" => ring(Mailboxes::<Watch>::ring(workers), footprint),
+        _ => {
+            let pipes = Pipes::ring(workers)
+                .map_err(|source| WorkloadError::NoDescriptors { workload: ABOUT.name, source })?;
+            ring(pipes, footprint)
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 use crate::{Descriptor, Job, Parameters, Tag, Workload, WorkloadError};
 use files::FileClient;
 
-pub(super) struct Dbench;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     // Of corun's own load; another one's is counted when it is read.
@@ -26,28 +26,18 @@ static ABOUT: Descriptor = Descriptor {
     )
 };
 
-impl Workload for Dbench {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let load = Load::of(ABOUT.name, parameters)?;
+    let Rehearsal { most_bytes, mismatch } = load.rehearse();
+    if let Some(mismatch) = mismatch {
+        return Err(WorkloadError::MistakenLoad(mismatch));
     }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let load = Load::of(ABOUT.name, parameters)?;
-        let Rehearsal { most_bytes, mismatch } = load.rehearse();
-        if let Some(mismatch) = mismatch {
-            return Err(WorkloadError::MistakenLoad(mismatch));
-        }
-        let scratch = Scratch::with_room(&ABOUT, workers, most_bytes, load.longest_file())?;
-        let scratch = Arc::new(scratch);
-        Job::of_each((0..workers.get()).map(|worker| {
-            let client = FileClient::new(&load, &scratch, worker)?;
-            Ok(Replay::new(Arc::clone(&load), client))
-        }))
-    }
+    let scratch = Scratch::with_room(&ABOUT, workers, most_bytes, load.longest_file())?;
+    let scratch = Arc::new(scratch);
+    Job::of_each((0..workers.get()).map(|worker| {
+        let client = FileClient::new(&load, &scratch, worker)?;
+        Ok(Replay::new(Arc::clone(&load), client))
+    }))
 }
 
 #[cfg(test)]

@@ -26,11 +26,11 @@ use self::elsewhere as architecture;
 #[cfg(target_arch = "x86_64")]
 use self::x86_64 as architecture;
 use crate::{
-    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
-    Workload, WorkloadError, memory,
+    Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError,
+    memory,
 };
 
-pub(super) struct Icache;
+pub(super) static WORKLOAD: Workload = Workload { descriptor: &ABOUT, unavailable, prepare };
 
 static ABOUT: Descriptor = Descriptor {
     name: "icache",
@@ -39,14 +39,7 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[SIZE, ORDER],
     operation: "a block of 64 bytes of code",
     counted: "blocks",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 /// The default is beyond every first-level instruction cache and every cache of decoded
@@ -68,35 +61,25 @@ const ORDER: Parameter = Parameter {
     ]),
 };
 
-impl Workload for Icache {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
+fn unavailable() -> Option<String> {
+    if !architecture::IS_KNOWN {
+        return Some("corun can make machine code for x86-64 and aarch64 only".into());
     }
+    let refusal = MmapMut::map_anon(1).and_then(MmapMut::make_exec).err()?;
+    Some(format!("the system does not let memory that was written become code: {refusal}"))
+}
 
-    fn unavailable(&self) -> Option<String> {
-        if !architecture::IS_KNOWN {
-            return Some("corun can make machine code for x86-64 and aarch64 only".into());
-        }
-        let refusal = MmapMut::map_anon(1).and_then(MmapMut::make_exec).err()?;
-        Some(format!("the system does not let memory that was written become code: {refusal}"))
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    if let Some(reason) = unavailable() {
+        return Err(WorkloadError::Unavailable { workload: ABOUT.name, reason });
     }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        if let Some(reason) = self.unavailable() {
-            return Err(WorkloadError::Unavailable { workload: ABOUT.name, reason });
-        }
-        let size = parameters.number(&SIZE)?;
-        memory::ensure_available(ABOUT.name, size.saturating_mul(workers.get() as u64))?;
-        let is_random = parameters.choice(&ORDER)? == "random";
-        Job::of_each((0..workers.get()).map(|_| {
-            let memory = Some(memory::map(ABOUT.name, size)?);
-            Ok(IcacheKernel { memory, is_random, code: None, sum: 0 })
-        }))
-    }
+    let size = parameters.number(&SIZE)?;
+    memory::ensure_available(ABOUT.name, size.saturating_mul(workers.get() as u64))?;
+    let is_random = parameters.choice(&ORDER)? == "random";
+    Job::of_each((0..workers.get()).map(|_| {
+        let memory = Some(memory::map(ABOUT.name, size)?);
+        Ok(IcacheKernel { memory, is_random, code: None, sum: 0 })
+    }))
 }
 
 struct IcacheKernel {

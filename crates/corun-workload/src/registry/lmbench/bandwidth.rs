@@ -15,8 +15,8 @@ use crate::available::ensure_processes;
 use crate::ended::end;
 use crate::loopback::roomy_connection;
 use crate::peer::Peer;
-use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
+use crate::workload::{Workload, anywhere};
 use crate::{
     Descriptor, Domain, Figure, Job, Kernel, Parameter, Parameters, Row, Suite, Tag, WorkloadError,
 };
@@ -31,7 +31,7 @@ const SIZE: Parameter = Parameter {
     domain: Domain::Size { least: 512, most: 64 << 20, multiple_of: 1 },
 };
 
-pub(super) static FILE: RowWorkload = RowWorkload {
+pub(super) static FILE: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[SIZE],
         disk_bytes: (64 << 20) + 4096,
@@ -45,7 +45,7 @@ pub(super) static FILE: RowWorkload = RowWorkload {
     prepare: prepare_file,
 };
 
-pub(super) static TCP: RowWorkload = RowWorkload {
+pub(super) static TCP: Workload = Workload {
     descriptor: &of(
         ["lmbench/tcp-bandwidth", "bw_tcp"],
         "reading what another process sends over a loopback TCP connection",

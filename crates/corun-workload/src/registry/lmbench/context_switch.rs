@@ -15,7 +15,7 @@ use super::{calls, descriptor, refused_by};
 use crate::available::ensure_processes;
 use crate::ended::end;
 use crate::peer::Peer;
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, WorkloadError, memory};
 
 const PROCESSES: Parameter = Parameter {
@@ -32,7 +32,7 @@ const SIZE: Parameter = Parameter {
     domain: Domain::Size { least: 0, most: 64 << 20, multiple_of: size_of::<u64>() as u64 },
 };
 
-pub(super) static RING: RowWorkload = RowWorkload {
+pub(super) static RING: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[PROCESSES, SIZE],
         subtracts: Some("the same writes, reads and sums in one process"),

@@ -18,8 +18,8 @@ use super::repeated::repeated;
 use super::{descriptor, refused_by};
 use crate::ended::end;
 use crate::in_memory::opaque;
-use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
+use crate::workload::{Workload, anywhere};
 use crate::{
     Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Tally, WorkloadError,
 };
@@ -43,7 +43,7 @@ const TOUCHED: Parameter = Parameter {
     ]),
 };
 
-pub(super) static MAP: RowWorkload = RowWorkload {
+pub(super) static MAP: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[SIZE, TOUCHED],
         disk_bytes: MAX_BYTES + 4096,
@@ -58,7 +58,7 @@ pub(super) static MAP: RowWorkload = RowWorkload {
     prepare: prepare_map,
 };
 
-pub(super) static FAULT: RowWorkload = RowWorkload {
+pub(super) static FAULT: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[SIZE],
         disk_bytes: MAX_BYTES + 4096,

@@ -23,7 +23,7 @@ use crate::in_memory::opaque;
 use crate::{DefaultPlacement, Descriptor, Figure, Row, Suite, Tag, Workload, WorkloadError};
 
 /// Every test: the rows of the published table in its order, then the others.
-pub(super) static ROWS: &[&dyn Workload] = &[
+pub(super) static ROWS: &[&Workload] = &[
     &syscall::NULL,
     &syscall::READ,
     &syscall::WRITE,
@@ -63,22 +63,17 @@ const fn descriptor(
         name,
         summary,
         tags,
-        parameters: &[],
         operation,
         counted,
-        default_mode: crate::Mode::Copies,
         default_placement: DefaultPlacement::Alone,
-        line_sharing: None,
-        disk_bytes: 0,
-        least_operations: 1,
         row: Some(Row {
             suite: Suite::Lmbench,
             name: row,
             figure: Figure::Microseconds,
             credit: 1.0,
         }),
-        tallies: &[],
         subtracts: EMPTY_LOOP,
+        ..Descriptor::PLAIN
     }
 }
 

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::descriptor;
 use super::errand::{Errand, errands};
 use crate::child::fork_and_wait;
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
 const PROGRAM: Parameter = Parameter {
@@ -28,7 +28,7 @@ const TAGS: &[Tag] = &[Tag::SystemCalls, Tag::ContextSwitch];
 
 const PROCESSES: [&str; 2] = ["a process, from its start to its end", "processes"];
 
-pub(super) static FORK: RowWorkload = RowWorkload {
+pub(super) static FORK: Workload = Workload {
     descriptor: &descriptor(
         ["lmbench/fork-exit", "Process fork+exit"],
         "fork of a child that exits at once, and waiting for it",
@@ -39,7 +39,7 @@ pub(super) static FORK: RowWorkload = RowWorkload {
     prepare: |_, workers| errands(FORK.descriptor.name, workers, || Fork(Exit)),
 };
 
-pub(super) static EXECVE: RowWorkload = RowWorkload {
+pub(super) static EXECVE: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[PROGRAM],
         ..descriptor(
@@ -56,7 +56,7 @@ pub(super) static EXECVE: RowWorkload = RowWorkload {
     },
 };
 
-pub(super) static SHELL: RowWorkload = RowWorkload {
+pub(super) static SHELL: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[PROGRAM],
         ..descriptor(
@@ -78,7 +78,7 @@ pub(super) static SHELL: RowWorkload = RowWorkload {
 };
 
 fn start(
-    row: &RowWorkload,
+    row: &Workload,
     workers: NonZeroUsize,
     words: &[CString],
     environment: Environment,

@@ -15,10 +15,10 @@ use crate::available::ensure_processes;
 use crate::ended::end;
 use crate::loopback::Loopback;
 use crate::peer::Peer;
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Kernel, Tag, WorkloadError};
 
-pub(super) static PIPE: RowWorkload = RowWorkload {
+pub(super) static PIPE: Workload = Workload {
     descriptor: &of(
         ["lmbench/pipe-latency", "Pipe latency"],
         "a byte through a pipe, and back through another",
@@ -27,7 +27,7 @@ pub(super) static PIPE: RowWorkload = RowWorkload {
     prepare: |_, workers| prepare::<Pipes>(PIPE.descriptor.name, workers),
 };
 
-pub(super) static UNIX: RowWorkload = RowWorkload {
+pub(super) static UNIX: Workload = Workload {
     descriptor: &of(
         ["lmbench/unix-latency", "lat_unix"],
         "a byte over a UNIX stream socket, and back",
@@ -36,7 +36,7 @@ pub(super) static UNIX: RowWorkload = RowWorkload {
     prepare: |_, workers| prepare::<Unix>(UNIX.descriptor.name, workers),
 };
 
-pub(super) static TCP: RowWorkload = RowWorkload {
+pub(super) static TCP: Workload = Workload {
     descriptor: &of(
         ["lmbench/tcp-latency", "lat_tcp"],
         "a byte over a loopback TCP connection, and back",
@@ -45,7 +45,7 @@ pub(super) static TCP: RowWorkload = RowWorkload {
     prepare: |_, workers| prepare::<Tcp>(TCP.descriptor.name, workers),
 };
 
-pub(super) static UDP: RowWorkload = RowWorkload {
+pub(super) static UDP: Workload = Workload {
     descriptor: &of(["lmbench/udp-latency", "lat_udp"], "four bytes by loopback UDP, and back"),
     unavailable: anywhere,
     prepare: |_, workers| prepare::<Udp>(UDP.descriptor.name, workers),

@@ -18,7 +18,7 @@ use super::calls::answered;
 use super::repeated::repeated;
 use super::{descriptor, refused, refused_by};
 use crate::loopback::Loopback;
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
 /// Descriptors of the set.
@@ -31,7 +31,7 @@ const EXAMINED: Parameter = Parameter {
     domain: Domain::Count { unit: "descriptors", least: 1, most: DESCRIPTORS as u64 },
 };
 
-pub(super) static FILE: RowWorkload = RowWorkload {
+pub(super) static FILE: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[EXAMINED],
         ..descriptor(
@@ -49,7 +49,7 @@ pub(super) static FILE: RowWorkload = RowWorkload {
     },
 };
 
-pub(super) static TCP: RowWorkload = RowWorkload {
+pub(super) static TCP: Workload = Workload {
     descriptor: &Descriptor {
         parameters: &[EXAMINED],
         ..descriptor(

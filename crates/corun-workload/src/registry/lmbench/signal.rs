@@ -9,10 +9,10 @@ use rustix::io::Errno;
 use super::calls::{answered, kill};
 use super::descriptor;
 use super::errand::{Errand, errands};
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Tag};
 
-pub(super) static INSTALLATION: RowWorkload = RowWorkload {
+pub(super) static INSTALLATION: Workload = Workload {
     descriptor: &descriptor(
         ["lmbench/signal-installation", "Signal handler installation"],
         "sigaction with a handler for SIGUSR1",
@@ -23,7 +23,7 @@ pub(super) static INSTALLATION: RowWorkload = RowWorkload {
     prepare: |_, workers| errands(INSTALLATION.descriptor.name, workers, || Installation),
 };
 
-pub(super) static OVERHEAD: RowWorkload = RowWorkload {
+pub(super) static OVERHEAD: Workload = Workload {
     descriptor: &Descriptor {
         subtracts: Some("the same loop with signal 0, which is checked but not sent"),
         ..descriptor(

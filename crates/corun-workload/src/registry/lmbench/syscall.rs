@@ -12,13 +12,13 @@ use rustix::io::Errno;
 
 use super::repeated::repeated;
 use super::{amount, calls, descriptor, refused, refused_by};
-use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Tag, WorkloadError};
 
 const CALLS: [&str; 2] = ["a system call", "calls"];
 
-pub(super) static NULL: RowWorkload = RowWorkload {
+pub(super) static NULL: Workload = Workload {
     descriptor: &descriptor(
         ["lmbench/simple-syscall", "Simple syscall"],
         "getppid, which does next to nothing in the kernel",
@@ -35,7 +35,7 @@ pub(super) static NULL: RowWorkload = RowWorkload {
     },
 };
 
-pub(super) static READ: RowWorkload = RowWorkload {
+pub(super) static READ: Workload = Workload {
     descriptor: &descriptor(
         ["lmbench/simple-read", "Simple read"],
         "read of a byte from /dev/zero",
@@ -54,7 +54,7 @@ pub(super) static READ: RowWorkload = RowWorkload {
     },
 };
 
-pub(super) static WRITE: RowWorkload = RowWorkload {
+pub(super) static WRITE: Workload = Workload {
     descriptor: &descriptor(
         ["lmbench/simple-write", "Simple write"],
         "write of a byte to /dev/null",
@@ -77,7 +77,7 @@ pub(super) static WRITE: RowWorkload = RowWorkload {
 /// What the file of the following rows holds, and so what its length is asked to be.
 const CONTENTS: &[u8] = b"corun";
 
-pub(super) static STAT: RowWorkload = RowWorkload {
+pub(super) static STAT: Workload = Workload {
     descriptor: &of_file(
         ["lmbench/simple-stat", "Simple stat"],
         "stat of a file, by its path",
@@ -90,7 +90,7 @@ pub(super) static STAT: RowWorkload = RowWorkload {
 };
 
 /// glibc from 2.33 to 2.38 makes it a `newfstatat` with an empty path.
-pub(super) static FSTAT: RowWorkload = RowWorkload {
+pub(super) static FSTAT: Workload = Workload {
     descriptor: &of_file(
         ["lmbench/simple-fstat", "Simple fstat"],
         "fstat of an open file, as the C library does it",
@@ -105,7 +105,7 @@ pub(super) static FSTAT: RowWorkload = RowWorkload {
     },
 };
 
-pub(super) static OPEN: RowWorkload = RowWorkload {
+pub(super) static OPEN: Workload = Workload {
     descriptor: &of_file(
         ["lmbench/simple-open-close", "Simple open/close"],
         "open of a file by its path, and close",

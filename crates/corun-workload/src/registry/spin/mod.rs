@@ -11,12 +11,10 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::in_memory::opaque;
-use crate::{
-    DefaultPlacement, Descriptor, Job, Kernel, Mode, Parameters, Tag, Workload, WorkloadError,
-};
+use crate::{Descriptor, Job, Kernel, Mode, Parameters, Tag, Workload, WorkloadError};
 use wait::{WAIT, Wait};
 
-pub(super) struct Spin;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "spin",
@@ -26,36 +24,20 @@ static ABOUT: Descriptor = Descriptor {
     operation: "a step",
     counted: "steps",
     default_mode: Mode::WorkersTotal,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
-impl Workload for Spin {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let wait = Wait::named(parameters.choice(&WAIT)?)
-            .map_err(|reason| WorkloadError::Unavailable { workload: ABOUT.name, reason })?;
-        let work = Arc::new(Work::default());
-        let mut kernels: Vec<Box<dyn Kernel>> =
-            vec![Box::new(Worker { work: Arc::clone(&work), wait, run: 0, result: 0 })];
-        kernels.extend((1..workers.get()).map(|_| {
-            let work = Arc::clone(&work);
-            Box::new(Waiter { work, wait, run: 0, result: 0 }) as Box<dyn Kernel>
-        }));
-        Ok(Job::Kernels(kernels))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let wait = Wait::named(parameters.choice(&WAIT)?)
+        .map_err(|reason| WorkloadError::Unavailable { workload: ABOUT.name, reason })?;
+    let work = Arc::new(Work::default());
+    let mut kernels: Vec<Box<dyn Kernel>> =
+        vec![Box::new(Worker { work: Arc::clone(&work), wait, run: 0, result: 0 })];
+    kernels.extend((1..workers.get()).map(|_| {
+        let work = Arc::clone(&work);
+        Box::new(Waiter { work, wait, run: 0, result: 0 }) as Box<dyn Kernel>
+    }));
+    Ok(Job::Kernels(kernels))
 }
 
 /// What all workers share, on lines of its own: nothing else may wake a waiter that watches it.

@@ -20,7 +20,7 @@ use crate::{
     Workload, WorkloadError, caches,
 };
 
-pub(super) struct Stream;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "stream",
@@ -31,12 +31,7 @@ static ABOUT: Descriptor = Descriptor {
     counted: "bytes",
     default_mode: Mode::Workers,
     default_placement: DefaultPlacement::Alone,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const KERNEL: Parameter = Parameter {
@@ -71,41 +66,31 @@ const STORES: Parameter = Parameter {
     ]),
 };
 
-impl Workload for Stream {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let size = parameters.number(&SIZE)?;
-        let stores = parameters.choice(&STORES)?;
-        let streaming = |arrays: u64| match stores {
-            "streaming" => true,
-            "normal" => false,
-            _ => size.saturating_mul(arrays) > caches::last_level(Path::new("/")),
-        };
-        let plan = match parameters.choice(&KERNEL)? {
-            "copy" => Plan::writing::<loops::Copy>(streaming),
-            "scale" => Plan::writing::<loops::Scale>(streaming),
-            "add" => Plan::writing::<loops::Add>(streaming),
-            "read" => Plan { run: loops::reading(), arrays: 1, writes: false },
-            "write" => Plan::writing::<loops::Write>(streaming),
-            _ => Plan::writing::<loops::Triad>(streaming),
-        };
-        let spacing = size.next_multiple_of(SPACING);
-        let bytes = spacing.saturating_mul(plan.arrays);
-        let memories = map_each(ABOUT.name, workers, bytes, Pages::of(parameters, &PAGES)?)?;
-        let kernels = memories.into_iter().map(|memory| {
-            let length = size as usize / size_of::<f64>();
-            let spacing = spacing as usize / size_of::<f64>();
-            StreamKernel { memory, plan, length, spacing, elements: 0, sum: 0.0 }
-        });
-        Ok(Job::of(kernels))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let size = parameters.number(&SIZE)?;
+    let stores = parameters.choice(&STORES)?;
+    let streaming = |arrays: u64| match stores {
+        "streaming" => true,
+        "normal" => false,
+        _ => size.saturating_mul(arrays) > caches::last_level(Path::new("/")),
+    };
+    let plan = match parameters.choice(&KERNEL)? {
+        "copy" => Plan::writing::<loops::Copy>(streaming),
+        "scale" => Plan::writing::<loops::Scale>(streaming),
+        "add" => Plan::writing::<loops::Add>(streaming),
+        "read" => Plan { run: loops::reading(), arrays: 1, writes: false },
+        "write" => Plan::writing::<loops::Write>(streaming),
+        _ => Plan::writing::<loops::Triad>(streaming),
+    };
+    let spacing = size.next_multiple_of(SPACING);
+    let bytes = spacing.saturating_mul(plan.arrays);
+    let memories = map_each(ABOUT.name, workers, bytes, Pages::of(parameters, &PAGES)?)?;
+    let kernels = memories.into_iter().map(|memory| {
+        let length = size as usize / size_of::<f64>();
+        let spacing = spacing as usize / size_of::<f64>();
+        StreamKernel { memory, plan, length, spacing, elements: 0, sum: 0.0 }
+    });
+    Ok(Job::of(kernels))
 }
 
 /// Arrays begin at multiples of this many bytes.

@@ -12,11 +12,10 @@ use rustix::io::Errno;
 use self::calls::{Call, Calls, FILE_BYTES};
 use crate::scratch::Scratch;
 use crate::{
-    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
-    Workload, WorkloadError,
+    Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError,
 };
 
-pub(super) struct SyscallMix;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     name: "syscall-mix",
@@ -25,15 +24,9 @@ static ABOUT: Descriptor = Descriptor {
     parameters: &[MIX],
     operation: "a system call",
     counted: "calls",
-    default_mode: Mode::Copies,
-    default_placement: DefaultPlacement::Siblings,
-    line_sharing: None,
     // A file and the block that a file system may need for its folder.
     disk_bytes: 2 * FILE_BYTES as u64,
-    least_operations: 1,
-    row: None,
-    tallies: &[],
-    subtracts: None,
+    ..Descriptor::PLAIN
 };
 
 const MIX: Parameter = Parameter {
@@ -66,22 +59,12 @@ const MIXED: [Call; 13] = [
     Call::Close,
 ];
 
-impl Workload for SyscallMix {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        match parameters.choice(&MIX)? {
-            "null" => kernels([Call::GetParent], workers),
-            "vdso" => kernels([Call::Clock], workers),
-            "file" => kernels(FILE, workers),
-            _ => kernels(MIXED, workers),
-        }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    match parameters.choice(&MIX)? {
+        "null" => kernels([Call::GetParent], workers),
+        "vdso" => kernels([Call::Clock], workers),
+        "file" => kernels(FILE, workers),
+        _ => kernels(MIXED, workers),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{Descriptor, Job, Parameters, Tag, Workload, WorkloadError, loopback}
 use loopback::Loopback;
 use packet::{Connection, NetworkClient};
 
-pub(super) struct Tbench;
+pub(super) static WORKLOAD: Workload = Workload::anywhere(&ABOUT, prepare);
 
 static ABOUT: Descriptor = Descriptor {
     operation: "a request and its answer",
@@ -26,23 +26,13 @@ static ABOUT: Descriptor = Descriptor {
     )
 };
 
-impl Workload for Tbench {
-    fn descriptor(&self) -> &'static Descriptor {
-        &ABOUT
-    }
-
-    fn prepare(
-        &self,
-        parameters: &Parameters,
-        workers: NonZeroUsize,
-    ) -> Result<Job, WorkloadError> {
-        let load = Load::of(ABOUT.name, parameters)?;
-        loopback::ensure_available(ABOUT.name)?;
-        Ok(Job::of((0..workers.get()).map(|worker| {
-            let client = NetworkClient::new(&load, worker, connect_to_child);
-            Replay::new(Arc::clone(&load), client)
-        })))
-    }
+fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    let load = Load::of(ABOUT.name, parameters)?;
+    loopback::ensure_available(ABOUT.name)?;
+    Ok(Job::of((0..workers.get()).map(|worker| {
+        let client = NetworkClient::new(&load, worker, connect_to_child);
+        Replay::new(Arc::clone(&load), client)
+    })))
 }
 
 /// A connection to a server that is a child of this process.

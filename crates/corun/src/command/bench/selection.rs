@@ -38,13 +38,13 @@ impl TagArguments {
     pub(super) fn workloads(
         &self,
         usual: SuiteChoice,
-    ) -> Result<Vec<&'static dyn Workload>, WorkloadError> {
+    ) -> Result<Vec<&'static Workload>, WorkloadError> {
         let tags: Vec<Tag> =
             self.tags.iter().map(|tag| Tag::find(tag)).collect::<Result<_, _>>()?;
-        let is_meant = |workload: &&'static dyn Workload| {
+        let is_meant = |workload: &&'static Workload| {
             tags.is_empty() || workload.descriptor().tags.iter().any(|tag| tags.contains(tag))
         };
-        let is_chosen = |workload: &&'static dyn Workload| {
+        let is_chosen = |workload: &&'static Workload| {
             let suite = workload.descriptor().row.map(|row| row.suite);
             match self.suite.unwrap_or(usual) {
                 SuiteChoice::Corun => suite.is_none(),
@@ -75,8 +75,8 @@ impl TagArguments {
     pub(super) fn workloads_and(
         &self,
         names: &[String],
-    ) -> Result<Vec<&'static dyn Workload>, WorkloadError> {
-        let mut meant: Vec<&'static dyn Workload> =
+    ) -> Result<Vec<&'static Workload>, WorkloadError> {
+        let mut meant: Vec<&'static Workload> =
             names.iter().map(|name| corun_workload::find(name)).collect::<Result<_, _>>()?;
         if names.is_empty() || !self.tags.is_empty() || self.suite.is_some() {
             let usual = if self.tags.is_empty() { SuiteChoice::Corun } else { SuiteChoice::All };

@@ -18,7 +18,7 @@ use self::chain::{Chain, Place};
 use self::operation::{Add, Divide, Multiply, Operation};
 use super::descriptor;
 use crate::in_memory::VARIANT;
-use crate::row::{RowWorkload, anywhere};
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Parameter, Parameters, Tag, WorkloadError};
 
 /// Where floating-point variables are.
@@ -28,7 +28,7 @@ const FLOAT_VARIANT: Parameter =
 /// A row of the table: its name, what the numbers are, and the type.
 macro_rules! row {
     ($row:ident, $name:literal, $words:expr, $numbers:literal, integer $operation:ty) => {
-        pub(in super::super) static $row: RowWorkload = RowWorkload {
+        pub(in super::super) static $row: Workload = Workload {
             descriptor: &describe(
                 concat!("aim9/", $name),
                 concat!("dependent ", $numbers, ", in registers"),
@@ -40,7 +40,7 @@ macro_rules! row {
         };
     };
     ($row:ident, $name:literal, $words:expr, $numbers:literal, float $operation:ty) => {
-        pub(in super::super) static $row: RowWorkload = RowWorkload {
+        pub(in super::super) static $row: Workload = Workload {
             descriptor: &Descriptor {
                 parameters: &[FLOAT_VARIANT],
                 ..describe(

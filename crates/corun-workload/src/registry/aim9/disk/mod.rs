@@ -12,8 +12,8 @@ use std::sync::Arc;
 use kernel::{Disk, Way, Writes};
 
 use super::descriptor;
-use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
 /// Bytes of an operation.
@@ -32,7 +32,7 @@ const FILE_SIZE: Parameter = Parameter {
 /// The tests: what an operation does, whether its writes wait for the disk, summary.
 macro_rules! rows {
     ($($row:ident: $name:literal, $way:ident, $writes:ident, $summary:literal;)*) => {
-        $(pub(super) static $row: RowWorkload = RowWorkload {
+        $(pub(super) static $row: Workload = Workload {
             descriptor: &disk($name, $summary, Way::$way, Writes::$writes),
             unavailable: anywhere,
             prepare: |parameters, workers| {

@@ -18,8 +18,8 @@ use rustix::io::Errno;
 use self::channel::Channel;
 use self::traffic::messages;
 use super::descriptor;
-use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
+use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Row, Tag, Tally, WorkloadError};
 
 pub(super) use shared_memory::SHARED_MEMORY;
@@ -27,7 +27,7 @@ pub(super) use shared_memory::SHARED_MEMORY;
 /// The tests: for how many messages a channel is made, what makes it, bytes of disk, summary.
 macro_rules! rows {
     ($($row:ident: $name:literal, $unit:literal, $each:literal, $open:expr, $disk:literal, $summary:literal;)*) => {
-        $(pub(super) static $row: RowWorkload = RowWorkload {
+        $(pub(super) static $row: Workload = Workload {
             descriptor: &ipc($name, $summary, $unit, $each, $each + 1, $disk),
             unavailable: anywhere,
             prepare: |_, workers| prepare($row.descriptor, $open, $each, workers),

@@ -8,12 +8,12 @@ use std::ptr::NonNull;
 
 use super::ipc;
 use super::traffic::{Carrier, messages};
-use crate::row::{RowWorkload, anywhere};
 use crate::semaphore::{self, Semaphore};
+use crate::workload::{Workload, anywhere};
 use crate::{Job, Parameters, WorkloadError};
 
 /// A segment and a semaphore are made for every 100 messages.
-pub(in super::super) static SHARED_MEMORY: RowWorkload = RowWorkload {
+pub(in super::super) static SHARED_MEMORY: Workload = Workload {
     descriptor: &ipc(
         "aim9/shared_memory",
         "messages through System V shared memory, with a semaphore",

@@ -5,10 +5,10 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use super::super::descriptor;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static MISC_RTNS_1: RowWorkload = RowWorkload {
+pub(in super::super) static MISC_RTNS_1: Workload = Workload {
     descriptor: &descriptor(
         "aim9/misc_rtns_1",
         "a process asks for its ids, user, groups, folder, times and terminal",

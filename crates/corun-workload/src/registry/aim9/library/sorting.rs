@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use super::super::descriptor;
 use crate::checksum::checksum;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Descriptor, Kernel, Row, Tag};
 
 const STEPS: Descriptor = descriptor(
@@ -16,7 +16,7 @@ const STEPS: Descriptor = descriptor(
     "operations/s",
 );
 
-pub(in super::super) static SORT_RTNS_1: RowWorkload = RowWorkload {
+pub(in super::super) static SORT_RTNS_1: Workload = Workload {
     descriptor: &Descriptor {
         // Ten for two rounds of four steps.
         row: Some(Row { credit: 1.25, ..STEPS.row.unwrap() }),

@@ -9,10 +9,10 @@ use super::super::arithmetic::Number;
 use super::super::descriptor;
 use super::classes::{Classes, LOWER, QUESTIONS, UPPER};
 use crate::in_memory::InMemory;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static STRING_RTNS: RowWorkload = RowWorkload {
+pub(in super::super) static STRING_RTNS: Workload = Workload {
     descriptor: &descriptor(
         "aim9/string_rtns",
         "numbers as text, classes of characters, strings joined and searched",

@@ -6,10 +6,10 @@ use std::ptr;
 
 use super::super::descriptor;
 use super::SIZES;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static MEM_RTNS_1: RowWorkload = RowWorkload {
+pub(in super::super) static MEM_RTNS_1: Workload = Workload {
     descriptor: &descriptor(
         "aim9/mem_rtns_1",
         "malloc, calloc, strcpy and free of blocks of 1 byte to 8 KiB",

@@ -5,10 +5,10 @@ use std::ffi::c_void;
 use super::super::descriptor;
 use super::{LARGEST, SIZES};
 use crate::checksum::checksum;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Descriptor, Kernel, Row, Tag, Tally};
 
-pub(in super::super) static MEM_RTNS_2: RowWorkload = RowWorkload {
+pub(in super::super) static MEM_RTNS_2: Workload = Workload {
     descriptor: &descriptor(
         "aim9/mem_rtns_2",
         "memset, memchr, memcmp, memcpy and memmove of 1 byte to 8 KiB",
@@ -30,7 +30,7 @@ const COPIES: Descriptor = descriptor(
     "copies/s",
 );
 
-pub(in super::super) static RAM_COPY: RowWorkload = RowWorkload {
+pub(in super::super) static RAM_COPY: Workload = Workload {
     descriptor: &Descriptor {
         // 25020 for a hundred copies, whatever that once was.
         row: Some(Row { credit: 250.2, ..COPIES.row.unwrap() }),

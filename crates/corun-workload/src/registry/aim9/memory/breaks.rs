@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 use super::super::descriptor;
 use crate::ended::end;
 use crate::peer::Peer;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static BRK_TEST: RowWorkload = RowWorkload {
+pub(in super::super) static BRK_TEST: Workload = Workload {
     descriptor: &descriptor(
         "aim9/brk_test",
         "memory given back to the kernel and taken again a page at a time",
@@ -26,7 +26,7 @@ pub(in super::super) static BRK_TEST: RowWorkload = RowWorkload {
     prepare: default_kernels::<Breaks<Untouched>>,
 };
 
-pub(in super::super) static PAGE_TEST: RowWorkload = RowWorkload {
+pub(in super::super) static PAGE_TEST: Workload = Workload {
     descriptor: &descriptor(
         "aim9/page_test",
         "memory given back to the kernel, taken again by pages, and written to",

@@ -5,10 +5,10 @@ use std::hint::black_box;
 use super::super::descriptor;
 use super::rounded;
 use super::values::Arguments;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static NUM_RTNS_1: RowWorkload = RowWorkload {
+pub(in super::super) static NUM_RTNS_1: Workload = Workload {
     descriptor: &descriptor(
         "aim9/num_rtns_1",
         "exp, log, pow, fmod, sqrt, rand and other functions of one or two numbers",
@@ -21,7 +21,7 @@ pub(in super::super) static NUM_RTNS_1: RowWorkload = RowWorkload {
     prepare: default_kernels::<Bundles<Numeric>>,
 };
 
-pub(in super::super) static TRIG_RTNS: RowWorkload = RowWorkload {
+pub(in super::super) static TRIG_RTNS: Workload = Workload {
     descriptor: &descriptor(
         "aim9/trig_rtns",
         "sin, cos, tan, their inverses, and the hyperbolic ones",

@@ -5,10 +5,10 @@ use super::rounded;
 use super::values::Fractions;
 use crate::checksum::checksum;
 use crate::in_memory::InMemory;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static MATRIX_RTNS: RowWorkload = RowWorkload {
+pub(in super::super) static MATRIX_RTNS: Workload = Workload {
     descriptor: &descriptor(
         "aim9/matrix_rtns",
         "points transformed by matrices of 4 by 4, and scaled to a screen",
@@ -21,7 +21,7 @@ pub(in super::super) static MATRIX_RTNS: RowWorkload = RowWorkload {
     prepare: default_kernels::<Points>,
 };
 
-pub(in super::super) static ARRAY_RTNS: RowWorkload = RowWorkload {
+pub(in super::super) static ARRAY_RTNS: Workload = Workload {
     descriptor: &descriptor(
         "aim9/array_rtns",
         "systems of 5 to 100 linear equations, by elimination",

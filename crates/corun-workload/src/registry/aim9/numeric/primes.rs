@@ -3,10 +3,10 @@
 
 use super::super::descriptor;
 use crate::in_memory::opaque;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static SIEVE: RowWorkload = RowWorkload {
+pub(in super::super) static SIEVE: Workload = Workload {
     descriptor: &descriptor(
         "aim9/sieve",
         "the primes below 1,000,000, in a table of a byte a number",

@@ -5,10 +5,10 @@ use super::super::descriptor;
 use super::rounded;
 use super::values::Fractions;
 use crate::checksum::checksum;
-use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::workload::{Workload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
-pub(in super::super) static SERIES_1: RowWorkload = RowWorkload {
+pub(in super::super) static SERIES_1: Workload = Workload {
     descriptor: &descriptor(
         "aim9/series_1",
         "sines as sums of a series, and held against the library's",
@@ -21,7 +21,7 @@ pub(in super::super) static SERIES_1: RowWorkload = RowWorkload {
     prepare: default_kernels::<Series>,
 };
 
-pub(in super::super) static NEW_RAPH: RowWorkload = RowWorkload {
+pub(in super::super) static NEW_RAPH: Workload = Workload {
     descriptor: &descriptor(
         "aim9/new_raph",
         "zeros of a function by Newton's method",

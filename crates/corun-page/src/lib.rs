@@ -8,7 +8,9 @@ mod article;
 mod page;
 mod plot;
 
-use corun_record::{Actionable, Bench, CapacityCurve, Exit, ReadError, Record, shown};
+use corun_record::{
+    Actionable, Bench, CapacityCurve, Exit, ReadError, Record, Schedule, ThreadSweep, shown,
+};
 
 pub use page::{MAX_PAGE, page};
 
@@ -144,6 +146,16 @@ pub fn hierarchy_to_svg(bench: &Bench) -> String {
 /// A capacity curve as a picture; one without a curve where there is none to draw.
 pub fn capacity_to_svg(curve: &Record<CapacityCurve>) -> String {
     plot::standalone(&article::capacity_figure(curve).iter().collect::<Vec<_>>())
+}
+
+/// Who ran where in each recorded run of a schedule, one below the other.
+pub fn schedule_to_svg(schedule: &Schedule) -> String {
+    plot::standalone(&article::timelines(schedule).iter().collect::<Vec<_>>())
+}
+
+/// The answer of a thread sweep, with a bar for each candidate.
+pub fn threads_to_svg(sweep: &Record<ThreadSweep>) -> String {
+    plot::standalone(&[&article::candidates(sweep)])
 }
 
 fn figures(article: &Article) -> impl Iterator<Item = &Figure> {

@@ -110,6 +110,21 @@ pub fn three_digits(value: f64) -> String {
     }
 }
 
+/// A size in the largest unit that gives a whole number, or one decimal of it.
+pub fn size_text(bytes: u64) -> String {
+    let (shift, unit) = match bytes {
+        0x4000_0000.. => (30, "GiB"),
+        0x10_0000.. => (20, "MiB"),
+        0x400.. => (10, "KiB"),
+        _ => (0, "B"),
+    };
+    let whole = bytes >> shift;
+    if whole << shift == bytes {
+        return format!("{whole} {unit}");
+    }
+    format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,5 +173,11 @@ mod tests {
         assert_eq!(joules(1234.0), "1234 J");
         assert_eq!(percent(0.0043), "0.43 %");
         assert_eq!(percent(0.123), "12 %");
+    }
+
+    #[test]
+    fn sizes_are_reported_in_the_unit_that_fits() {
+        let reported = [64, 1 << 10, 12_288, 3 << 19, 1 << 30].map(size_text);
+        assert_eq!(reported, ["64 B", "1 KiB", "12 KiB", "1.5 MiB", "1 GiB"]);
     }
 }

@@ -23,7 +23,6 @@ mod prediction;
 mod prose;
 mod runs;
 mod schedule;
-mod shapes;
 mod simulation;
 mod study;
 mod sweep;
@@ -58,9 +57,7 @@ pub use markdown::to_markdown;
 pub use model::{checked_models, describe_model, list_models, models_side_by_side};
 pub use prediction::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
 pub use runs::list_runs;
-pub use schedule::{
-    gantt, list_scheduling, schedule_to_csv, schedule_to_terminal, shortened_timeline,
-};
+pub use schedule::{list_scheduling, schedule_to_csv, schedule_to_terminal, shortened_timeline};
 pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
@@ -74,7 +71,8 @@ pub mod parts {
     /// Numbers with as many digits as their intervals support.
     pub mod figures {
         pub use crate::figures::{
-            difference, half_width, is_sensible, share, three_digits, unit, with_half_width,
+            difference, half_width, is_sensible, share, size_text, three_digits, unit,
+            with_half_width,
         };
         pub use crate::tables::{RateScale, list};
     }
@@ -139,8 +137,6 @@ pub mod parts {
     }
 }
 
-pub use threads::{
-    threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_svg, threads_to_terminal,
-};
+pub use threads::{threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_terminal};
 pub use times::times_to_terminal;
 pub use trace::trace_to_terminal;

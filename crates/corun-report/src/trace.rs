@@ -1,7 +1,5 @@
 //! What a trace holds, in words.
 
-use std::collections::BTreeMap;
-
 use corun_record::{DisassembledInstruction, TraceFootprint, TraceInfo, TracePlan, on_one_line};
 
 use crate::figures::grouped;
@@ -22,11 +20,7 @@ pub fn trace_to_terminal(trace: &TraceInfo, columns: u16) -> String {
     line("memory", memory(trace));
     line("code", footprint(trace.code));
     if !trace.has_code {
-        line(
-            "",
-            "no bytes of instructions: `corun simulate` and the export to sift need them"
-                .to_owned(),
-        );
+        line("", "no bytes of instructions: `corun simulate` needs them".to_owned());
     }
     line("data", footprint(trace.data));
     for hot in &trace.hottest {
@@ -86,14 +80,14 @@ fn fact(name: &str, value: &str, columns: u16) -> String {
 fn recorded(plan: &TracePlan) -> Option<String> {
     let (plan, before) = part_of(plan);
     let part = match plan {
-        TracePlan::Samples { count, length, warm_up, total, .. } => format!(
+        TracePlan::Samples { length, warm_up, total, .. } => format!(
             "{} windows of {}, spread over {} instructions, up to {} before each",
-            grouped((*count).into()),
+            grouped(plan.windows().unwrap_or(0).into()),
             grouped(*length),
             grouped(*total),
             grouped(*warm_up)
         ),
-        TracePlan::SimulationPoints { windows, length, warm_up, total } => format!(
+        TracePlan::SimulationPoints { windows, length, warm_up, total, .. } => format!(
             "{} windows of {} that stand for {} instructions, up to {} before each",
             windows.len(),
             grouped(*length),
@@ -149,10 +143,8 @@ fn memory(trace: &TraceInfo) -> String {
     let memory = &trace.memory;
     let per_thousand = |count: u64| per_thousand(count, trace.instructions);
     let total: u64 = memory.sizes.values().sum();
-    let sizes = memory.sizes.iter().map(|(size, count)| (size.parse().unwrap_or(0), *count));
-    let sizes: BTreeMap<u64, u64> = sizes.collect();
-    let sizes = sizes.into_iter().map(|(size, count)| {
-        let share = 100.0 * count as f64 / total.max(1) as f64;
+    let sizes = memory.sizes.iter().map(|(size, count)| {
+        let share = 100.0 * *count as f64 / total.max(1) as f64;
         match size {
             0 => format!("{share:.0} % of another size"),
             size => format!("{share:.0} % of {size}"),

@@ -91,7 +91,11 @@ fn answers_by_size(of: &Bench) -> Vec<Statement> {
             _ => ("In a second move", "GB"),
         };
         let at = |point: &Point| {
-            format!("{} {unit} at {}", figures::three_digits(point.y), size_text(point.x as u64))
+            format!(
+                "{} {unit} at {}",
+                figures::three_digits(point.y),
+                figures::size_text(point.x as u64)
+            )
         };
         let ends = lines.series.iter().filter_map(|series| {
             let (first, last) = (series.points.first()?, series.points.last()?);
@@ -167,9 +171,13 @@ fn sweep(of: &Bench, kind: &str) -> Option<Figure> {
             parameter("stride"),
             parameter("kernel"),
         ) {
-            (true, "chase", Some(stride), _) => {
-                (format!("loads {} apart", stride.parse().map_or(stride.clone(), size_text)), size)
-            }
+            (true, "chase", Some(stride), _) => (
+                format!(
+                    "loads {} apart",
+                    stride.parse().map_or(stride.clone(), figures::size_text)
+                ),
+                size,
+            ),
             (false, "stream", _, Some(kernel)) => {
                 (kernel.clone(), if kernel == "copy" { 2 * size } else { size })
             }
@@ -183,7 +191,7 @@ fn sweep(of: &Bench, kind: &str) -> Option<Figure> {
             };
             let words = format!(
                 "{name}, {}: {} {}",
-                size_text(touched),
+                figures::size_text(touched),
                 figures::three_digits(estimate.value),
                 if is_latency { "ns" } else { "GB/s" }
             );
@@ -204,7 +212,7 @@ fn sweep(of: &Bench, kind: &str) -> Option<Figure> {
     let largest = *sizes.iter().max()?;
     let named = std::iter::successors(Some(smallest), |size| size.checked_mul(2))
         .take_while(|size| *size <= largest)
-        .map(|size| (size as f64, size_text(size)))
+        .map(|size| (size as f64, figures::size_text(size)))
         .collect();
     let level = first.observations.first().map_or_else(String::new, |it| level(&it.estimate));
     let series = lines.into_iter().enumerate().map(|(index, (name, points))| Series {
@@ -242,18 +250,4 @@ fn sweep(of: &Bench, kind: &str) -> Option<Figure> {
         }),
         table: None,
     })
-}
-
-fn size_text(bytes: u64) -> String {
-    let (shift, unit) = match bytes {
-        0x4000_0000.. => (30, "GiB"),
-        0x10_0000.. => (20, "MiB"),
-        0x400.. => (10, "KiB"),
-        _ => (0, "B"),
-    };
-    let whole = bytes >> shift;
-    if whole << shift == bytes {
-        return format!("{whole} {unit}");
-    }
-    format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64)
 }

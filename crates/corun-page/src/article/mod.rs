@@ -253,6 +253,8 @@ impl<'a> Opened<'a> {
 pub(crate) use bench::hierarchy;
 pub(crate) use capacity::figure as capacity_figure;
 pub(crate) use prediction::pairs;
+pub(crate) use schedule::timelines;
+pub(crate) use threads::candidates;
 
 #[cfg(test)]
 mod tests {

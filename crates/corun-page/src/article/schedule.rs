@@ -7,10 +7,10 @@ use corun_report::seconds;
 use super::common::{machine, origin, thinned, trust};
 use super::{Article, Figure, Part, Section, Statement, Table};
 use crate::Detail;
-use crate::plot::Plot;
 use crate::plot::bars::{Bar, Bars};
 use crate::plot::gantt::{Busy, Gantt, Lane};
 use crate::plot::stacks::{Part as Share, Stack, Stacks};
+use crate::plot::{Plot, WIDTHS};
 
 pub(super) fn article(schedule: &Record<Schedule>, detail: Detail) -> Article {
     let body = &schedule.body;
@@ -21,7 +21,7 @@ pub(super) fn article(schedule: &Record<Schedule>, detail: Detail) -> Article {
             body.timelines
                 .iter()
                 .filter(|it| it.load == load)
-                .map(|it| Part::from(gantt(it, body, detail))),
+                .map(|it| Part::from(gantt(it, body, 6 * detail.dots))),
         );
         pictures.extend(use_of_cpus(body, &load, detail).map(Part::from));
     }
@@ -161,9 +161,16 @@ fn makespans(schedule: &Schedule, load: &str, detail: Detail) -> Figure {
     }
 }
 
-/// Who ran where.
-fn gantt(timeline: &ScheduledTimeline, schedule: &Schedule, detail: Detail) -> Figure {
-    let timeline = &corun_report::shortened_timeline(timeline, 6 * detail.dots);
+/// Who ran where in each recorded run, by the pixel where there are many intervals.
+pub(crate) fn timelines(schedule: &Schedule) -> Vec<Figure> {
+    let pixels = WIDTHS[0] as usize;
+    let figures = schedule.timelines.iter();
+    figures.map(|it| gantt(it, schedule, pixels * it.cpus.len())).collect()
+}
+
+/// Who ran where, with about so many intervals at most.
+fn gantt(timeline: &ScheduledTimeline, schedule: &Schedule, most: usize) -> Figure {
+    let timeline = &corun_report::shortened_timeline(timeline, most);
     let end = timeline.makespan_ns as f64;
     let (factor, unit) = match end {
         it if it >= 1e9 => (1e-9, "s"),

@@ -154,6 +154,11 @@ fn goal(goal: Goal) -> &'static str {
     }
 }
 
+/// The answer, and each candidate beside the chosen one.
+pub(crate) fn candidates(sweep: &Record<ThreadSweep>) -> Figure {
+    Figure { message: threads::answer(sweep), ..bars(sweep, Detail::FULL) }
+}
+
 /// Each candidate beside the chosen one.
 fn bars(sweep: &Record<ThreadSweep>, detail: Detail) -> Figure {
     let body = &sweep.body;

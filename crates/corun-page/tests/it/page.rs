@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use corun_page::{Given, MAX_PAGE, PageError, page, pictures};
+use corun_page::{Given, MAX_PAGE, PageError, page, pictures, schedule_to_svg, threads_to_svg};
+use corun_record::{Record, Schedule, Standing, ThreadSweep};
 use serde_json::{Value, json};
 
 fn document(name: &str) -> Value {
@@ -89,6 +90,29 @@ fn pictures_stand_alone_and_hold_no_markup_of_others() {
             !picture.svg.contains("http://") || picture.svg.contains("http://www.w3.org/2000/svg")
         );
     }
+}
+
+#[test]
+fn a_schedule_has_a_line_a_cpu_and_a_bar_an_interval() {
+    let record: Record<Schedule> =
+        serde_json::from_value(document("schedule.json")).expect("a schedule");
+    let picture = schedule_to_svg(&record.body);
+    let timelines = &record.body.timelines;
+    let cpus: usize = timelines.iter().map(|it| it.cpus.len()).sum();
+    let intervals: usize = timelines.iter().map(|it| it.intervals.len()).sum();
+    assert_eq!(picture.matches(">CPU ").count(), cpus, "{picture}");
+    assert_eq!(picture.matches("class=\"busy t").count(), intervals, "{picture}");
+    assert!(picture.contains("task 8, compiler: 4.60 ms to 404 ms"), "{picture}");
+}
+
+#[test]
+fn a_sweep_has_a_bar_for_each_candidate_under_its_answer() {
+    let sweep: Record<ThreadSweep> =
+        serde_json::from_value(document("threads.json")).expect("a sweep");
+    let picture = threads_to_svg(&sweep);
+    let others = sweep.body.candidates.iter().filter(|it| it.standing != Standing::Chosen).count();
+    assert_eq!(picture.matches("bar c6").count(), others, "{picture}");
+    assert_eq!(picture.matches("bar c3").count(), 1, "{picture}");
 }
 
 /// Where the kernel places the workers, the picture has no empty place, and the ideal line is the same in plot and legend.

@@ -5,7 +5,7 @@ use corun_record::{
     WorkloadParameter,
 };
 
-use super::memory_hierarchy::size_text;
+use crate::figures::size_text;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 

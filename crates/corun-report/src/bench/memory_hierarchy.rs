@@ -8,7 +8,7 @@ use corun_record::{Bench, Estimate, Metric, Run};
 
 use super::ends;
 use super::plot::{self, Line, Plot};
-use crate::figures::{three_digits, with_half_width};
+use crate::figures::{size_text, three_digits, with_half_width};
 use crate::prose;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
@@ -130,21 +130,6 @@ impl HierarchySweep<'_> {
     }
 }
 
-/// A size in the largest unit that gives a whole number, or one decimal of it.
-pub(super) fn size_text(bytes: u64) -> String {
-    let (shift, unit) = match bytes {
-        0x4000_0000.. => (30, "GiB"),
-        0x10_0000.. => (20, "MiB"),
-        0x400.. => (10, "KiB"),
-        _ => (0, "B"),
-    };
-    let whole = bytes >> shift;
-    if whole << shift == bytes {
-        return format!("{whole} {unit}");
-    }
-    format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -217,11 +202,5 @@ mod tests {
                └──┬──────────┬─────────┬─────────┬──────────┬─────────┬─────────┬──────────┬──
                16 KiB     32 KiB    64 KiB    128 KiB    256 KiB   512 KiB    1 MiB      2 MiB
         ");
-    }
-
-    #[test]
-    fn sizes_are_reported_in_the_unit_that_fits() {
-        let reported = [64, 1 << 10, 12_288, 3 << 19, 1 << 30].map(size_text);
-        assert_eq!(reported, ["64 B", "1 KiB", "12 KiB", "1.5 MiB", "1 GiB"]);
     }
 }

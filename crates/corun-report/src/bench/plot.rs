@@ -9,7 +9,7 @@ use ratatui_core::symbols::Marker;
 use ratatui_core::widgets::Widget;
 use ratatui_widgets::canvas::{Canvas, Context, Line as Stroke};
 
-use super::memory_hierarchy::size_text;
+use crate::figures::size_text;
 
 /// Rows of the drawing, without its axes.
 const HEIGHT: u16 = 14;

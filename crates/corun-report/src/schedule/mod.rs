@@ -1,8 +1,8 @@
-//! Schedules as tables, as CSV and as a picture of who ran where.
+//! Schedules as tables and as CSV.
 
-mod gantt;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 use corun_record::{
     ListedCost, ListedLoad, ListedPolicy, LoadParameter, Schedule, ScheduledRun, ScheduledTimes,
@@ -14,7 +14,7 @@ use crate::figures::{seconds, three_digits};
 use crate::tables::Table;
 use crate::terminal::{NO_BREAK, grid, wrap};
 
-pub use gantt::{gantt, shortened_timeline};
+pub use timeline::shortened_timeline;
 
 /// Runs that differ in the seed alone.
 struct Cell<'a> {

@@ -1,6 +1,5 @@
 //! A sweep over numbers of workers: the answer, bars, lines to copy, what limits trust.
 
-mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -8,8 +7,6 @@ use corun_record::{
     Advice, Candidate, Goal, Metric, Observation, Record, Standing, ThreadSweep, ThreadVerdict,
     on_one_line,
 };
-
-pub use picture::threads_to_svg;
 
 use crate::bars::{Bar, bars};
 use crate::figures::{interval, is_sensible, joules, ratio, seconds};

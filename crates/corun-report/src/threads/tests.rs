@@ -8,15 +8,12 @@ use super::*;
 fn arm(id: &str, workers: u32) -> Arm {
     Arm {
         id: id.to_owned(),
-        placement: id.parse().unwrap(),
-        core_type: None,
-        variant: None,
-        twin_of: None,
-        workers,
-        cores: workers.min(4),
-        cpus: if id.starts_with("free") { Vec::new() } else { (0..workers).collect() },
-        idle_siblings: Vec::new(),
-        smt: None,
+        ..Arm::new(
+            id.parse().unwrap(),
+            workers,
+            workers.min(4),
+            if id.starts_with("free") { Vec::new() } else { (0..workers).collect() },
+        )
     }
 }
 
@@ -151,11 +148,4 @@ fn tables_for_other_programs_have_every_candidate() {
     for id in ["spread@2", "spread@3", "spread@4", "full", "free@8"] {
         assert!(markdown.contains(id), "{markdown}");
     }
-}
-
-#[test]
-fn the_picture_is_an_svg_with_a_bar_for_each() {
-    let picture = threads_to_svg(&sweep());
-    assert_eq!(picture.matches("class=\"bar\"").count(), 4, "{picture}");
-    assert_eq!(picture.matches("class=\"chosen\"").count(), 1, "{picture}");
 }

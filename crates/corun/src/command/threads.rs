@@ -195,7 +195,7 @@ impl OutputArguments {
             (self.csv.as_deref(), corun_report::threads_to_csv),
             (self.markdown.as_deref(), corun_report::threads_to_markdown),
             (self.latex.as_deref(), corun_report::threads_to_latex),
-            (self.svg.as_deref(), corun_report::threads_to_svg),
+            (self.svg.as_deref(), corun_page::threads_to_svg),
         ])
     }
 

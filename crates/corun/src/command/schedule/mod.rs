@@ -148,11 +148,13 @@ impl Request {
             }
         }
         line.finish();
+        schedule.timelines = timelines;
         if let Some(picture) = picture {
-            picture.write(&corun_report::gantt(&timelines))?;
+            picture.write(&corun_page::schedule_to_svg(&schedule))?;
         }
-        let shortened = |it| corun_report::shortened_timeline(it, MAX_INTERVALS);
-        schedule.timelines = timelines.iter().map(shortened).collect();
+        for timeline in &mut schedule.timelines {
+            *timeline = corun_report::shortened_timeline(timeline, MAX_INTERVALS);
+        }
         let record = Record { machine: host, ..head.record(schedule) };
         let shown = |record: &Record<Schedule>| {
             corun_report::schedule_to_terminal(&record.body, terminal::width())

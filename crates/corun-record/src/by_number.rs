@@ -4,22 +4,23 @@
 //! Used as `#[serde(with = "crate::by_number")]`.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
-use serde::ser::Serializer;
+use serde::ser::{Serialize, Serializer};
 
-pub(crate) fn serialize<S: Serializer>(
-    map: &BTreeMap<u32, u32>,
+pub(crate) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+    map: &BTreeMap<K, V>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(map)
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+pub(crate) fn deserialize<'de, K: FromStr + Ord, V: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<u32, u32>, D::Error> {
-    let named = BTreeMap::<String, u32>::deserialize(deserializer)?;
-    let numbered = |(name, value): (String, u32)| {
+) -> Result<BTreeMap<K, V>, D::Error> {
+    let named = BTreeMap::<String, V>::deserialize(deserializer)?;
+    let numbered = |(name, value): (String, V)| {
         name.parse().map(|number| (number, value)).map_err(|_| {
             D::Error::custom(format!("expected a number as the name of a field, found {name:?}"))
         })

@@ -45,6 +45,7 @@ mod study;
 mod study_catalogue;
 mod thread_sweep;
 mod trace_info;
+mod trace_plan;
 mod tree;
 mod trend;
 mod upgrade;
@@ -144,9 +145,9 @@ pub use thread_sweep::{
 };
 pub use trace_info::{
     DisassembledInstruction, HotBlock, NativeRun, TraceClosing, TraceFootprint, TraceInfo,
-    TraceOpening, TracePlan, TracedBranches, TracedEnding, TracedMemory, TracedPoint, TracedThread,
-    UsedTracer,
+    TraceOpening, TracedBranches, TracedEnding, TracedMemory, TracedThread, UsedTracer,
 };
+pub use trace_plan::{TracePlan, TracedPoint};
 pub use tree::Tree;
 pub use trend::{Trend, TrendChange, TrendPoint, TrendRun, TrendSeries};
 pub use workload::{

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
+use crate::trace_plan::TracePlan;
 
 /// What `corun trace info` shows. Warm-up intervals count like all others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +40,7 @@ pub struct TraceInfo {
 }
 
 /// What a trace says of itself at its start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceOpening {
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -62,76 +63,12 @@ pub struct TraceOpening {
 }
 
 /// A tracer and its version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UsedTracer {
     /// As given to `--tracer`.
     pub name: String,
     /// As it gives it.
     pub version: String,
-}
-
-/// What was to be recorded, counted in instructions of all threads together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TracePlan {
-    /// From start to end.
-    Whole,
-    /// One interval.
-    Window {
-        /// Left out before it.
-        skip: u64,
-        /// Its length; absent if it goes to the end of the run.
-        length: Option<u64>,
-    },
-    /// Intervals spread evenly over a run, each after a warm-up interval.
-    Samples {
-        /// How many intervals.
-        count: u32,
-        /// Instructions of a counted interval.
-        length: u64,
-        /// Instructions recorded before each.
-        warm_up: u64,
-        /// Instructions of the whole run.
-        total: u64,
-        /// What chose a place for each in its part of the run; 0 for the middle.
-        #[serde(default)]
-        seed: u64,
-    },
-    /// Intervals each of which stands for a part of the run, each after a warm-up interval.
-    SimulationPoints {
-        /// In the order of the run.
-        windows: Vec<TracedPoint>,
-        /// Instructions of a counted interval.
-        length: u64,
-        /// Instructions recorded before each, at most.
-        warm_up: u64,
-        /// Instructions of the whole run.
-        total: u64,
-    },
-    /// A part of the run that begins later.
-    After {
-        /// Instructions before it.
-        skip: u64,
-        /// How many of the last of them are recorded.
-        warm_up: u64,
-        /// What is recorded of the part.
-        rest: Box<TracePlan>,
-    },
-    /// Nothing: instructions are counted.
-    Count,
-    /// From start to end, to learn what to record.
-    Learn,
-}
-
-/// An interval of a run that stands for others, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TracedPoint {
-    /// Its first instruction, counted over all threads.
-    pub begin: u64,
-    /// How many instructions it stands for, its own included.
-    pub instructions: u64,
-    /// How many of them are not recorded.
-    pub left_out: u64,
 }
 
 /// What a trace says of itself at its end.
@@ -186,7 +123,7 @@ pub struct TracedThread {
 }
 
 /// Branches by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedBranches {
     /// Conditional ones.
     pub conditional: u64,
@@ -205,7 +142,7 @@ pub struct TracedBranches {
 }
 
 /// Accesses by kind; one that loads and stores counts as both.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedMemory {
     /// Loads.
     pub loads: u64,
@@ -214,11 +151,13 @@ pub struct TracedMemory {
     /// Prefetches.
     pub prefetches: u64,
     /// Loads and stores by their bytes; 0 where the state of the core decides.
-    pub sizes: BTreeMap<String, u64>,
+    #[serde(with = "crate::by_number")]
+    #[schemars(with = "BTreeMap<u16, u64>")]
+    pub sizes: BTreeMap<u16, u64>,
 }
 
 /// Memory that was touched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceFootprint {
     /// Distinct lines of 64 bytes.
     pub lines: u64,

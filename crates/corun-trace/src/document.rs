@@ -1,14 +1,13 @@
 //! What a trace holds as the document of `corun trace info`.
 
 use corun_record::{
-    Caveat, DisassembledInstruction, HotBlock as RecordedBlock, NativeRun as RecordedRun, Progress,
-    TraceClosing, TraceFootprint, TraceInfo, TraceOpening, TracePlan, TracedBranches, TracedEnding,
-    TracedMemory, TracedPoint, TracedThread, UsedTracer,
+    Caveat, DisassembledInstruction, HotBlock as RecordedBlock, Progress, TraceClosing, TraceInfo,
+    TracedEnding, TracedThread,
 };
 
-use crate::format::{Closing, FormatError, Opening, Trace};
-use crate::summary::{Footprint, HotBlock, Summary, disassemble, summary};
-use crate::{Ending, Plan};
+use crate::Ending;
+use crate::format::{Closing, FormatError, Trace};
+use crate::summary::{HotBlock, Summary, disassemble, summary};
 
 /// A trace in figures, with so many of its hottest blocks; `progress` hears of its instructions.
 ///
@@ -23,7 +22,7 @@ pub fn info(
         summary(trace, hottest, progress)?;
     let threads = trace.threads();
     Ok(TraceInfo {
-        opening: opening(trace.opening()),
+        opening: trace.opening().clone(),
         closing: trace.closing().map(closing),
         threads: threads
             .iter()
@@ -34,23 +33,10 @@ pub fn info(
         instructions,
         executions,
         blocks,
-        branches: TracedBranches {
-            conditional: branches.conditional,
-            taken: branches.taken,
-            jumps: branches.jumps,
-            indirect_jumps: branches.indirect_jumps,
-            calls: branches.calls,
-            indirect_calls: branches.indirect_calls,
-            returns: branches.returns,
-        },
-        memory: TracedMemory {
-            loads: memory.loads,
-            stores: memory.stores,
-            prefetches: memory.prefetches,
-            sizes: memory.sizes.iter().map(|(size, count)| (size.to_string(), *count)).collect(),
-        },
-        code: footprint(code),
-        data: footprint(data),
+        branches,
+        memory,
+        code,
+        data,
         hottest: hottest.iter().map(|it| hot_block(trace, it)).collect(),
     })
 }
@@ -58,12 +44,8 @@ pub fn info(
 /// What limits the use of a trace.
 pub fn caveats(info: &TraceInfo) -> Vec<Caveat> {
     let damage = info.damage.as_ref().map(|it| Caveat::new("damaged-trace", it));
-    let no_code = (!info.has_code).then(|| {
-        Caveat::new(
-            "no-code",
-            "no bytes of instructions: `corun simulate` and the export to sift need them",
-        )
-    });
+    let no_code = (!info.has_code)
+        .then(|| Caveat::new("no-code", "no bytes of instructions: `corun simulate` needs them"));
     damage.into_iter().chain(no_code).collect()
 }
 
@@ -78,49 +60,7 @@ fn hot_block(trace: &Trace, hot: &HotBlock) -> RecordedBlock {
     }
 }
 
-fn opening(opening: &Opening) -> TraceOpening {
-    TraceOpening {
-        command: opening.command.clone(),
-        environment: opening.environment.clone(),
-        tracer: UsedTracer {
-            name: opening.tracer.name.clone(),
-            version: opening.tracer.version.clone(),
-        },
-        cpu: opening.cpu.clone(),
-        features: opening.features.clone(),
-        kernel: opening.kernel.clone(),
-        started: opening.started.clone(),
-        plan: plan(&opening.plan),
-        remarks: opening.remarks.clone(),
-    }
-}
-
-fn plan(recorded: &Plan) -> TracePlan {
-    match *recorded {
-        Plan::Whole => TracePlan::Whole,
-        Plan::Window { skip, length } => TracePlan::Window { skip, length },
-        Plan::Samples { length, warm_up, total, seed, .. } => {
-            let count = recorded.windows().unwrap_or(0);
-            TracePlan::Samples { count, length, warm_up, total, seed }
-        }
-        Plan::SimulationPoints { ref windows, length, warm_up, total, .. } => {
-            let windows = windows.iter().map(|it| TracedPoint {
-                begin: it.begin,
-                instructions: it.instructions,
-                left_out: it.left_out,
-            });
-            TracePlan::SimulationPoints { windows: windows.collect(), length, warm_up, total }
-        }
-        Plan::After { skip, warm_up, ref rest } => {
-            TracePlan::After { skip, warm_up, rest: Box::new(plan(rest)) }
-        }
-        Plan::Count => TracePlan::Count,
-        Plan::Learn => TracePlan::Learn,
-    }
-}
-
 fn closing(closing: &Closing) -> TraceClosing {
-    let threads = closing.threads.iter();
     TraceClosing {
         ending: closing.ending.map(|it| match it {
             Ending::Exited(code) => TracedEnding::Exited(code),
@@ -129,20 +69,8 @@ fn closing(closing: &Closing) -> TraceClosing {
         }),
         sentence: closing.ending.map(|it| it.to_string()),
         instructions: closing.instructions,
-        native: closing.native.map(|it| RecordedRun {
-            seconds: it.seconds,
-            user_s: it.user_s,
-            system_s: it.system_s,
-            hertz: it.hertz,
-        }),
-        threads: threads
-            .map(|it| TracedThread { tid: it.tid, instructions: it.instructions })
-            .collect(),
+        native: closing.native,
+        threads: closing.threads.clone(),
         remarks: closing.remarks.clone(),
     }
-}
-
-fn footprint(touched: Footprint) -> TraceFootprint {
-    let Footprint { lines, pages, at_least } = touched;
-    TraceFootprint { lines, pages, at_least }
 }

@@ -37,13 +37,14 @@ mod tracer;
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
 pub use branch::BranchKind;
 pub use champsim_instruction::ChampSimInstruction;
+pub use corun_record::{TracePlan as Plan, TracedPoint as SimulationPoint};
 pub use document::{caveats, info};
 pub use event::{
     Access, Event, Marker, OrderedMarker, Phase, access_count, accesses, first_accesses,
 };
 pub use native::Native;
 pub use operands::{Atomic, NotCode, atomics, decode, is_atomic};
-pub use plan::{Interval, Plan, SimulationPoint};
+pub use plan::{Interval, intervals, recorded};
 pub use pre_run::{FromCall, PreRun, PreRunResult, Samples};
 pub use process::silence;
 pub use profile::Profile;
@@ -52,7 +53,7 @@ pub use recording::{RecordedThread, Recording};
 pub use run::{Part, TraceOutcome, TraceRequest, run_trace};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use slow_run::SlowRunNotice;
-pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
+pub use summary::{HotBlock, Summary, disassemble, summary};
 pub use surroundings::Surroundings;
 pub use system_call::SystemCall;
 pub use touched::{TouchedLine, TouchedLines};

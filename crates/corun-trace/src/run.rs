@@ -103,7 +103,11 @@ pub fn run_trace<W: Write + Send + 'static>(
     };
     let mut writer = Writer::new(output, &opening, request.options)?;
     let begun = Instant::now();
-    progress.begin(Stage::new("tracing", "instructions", plan.recorded().or(request.instructions)));
+    progress.begin(Stage::new(
+        "tracing",
+        "instructions",
+        crate::recorded(&plan).or(request.instructions),
+    ));
     let mut sink = Filter {
         inner: &mut writer,
         wanted: &request.threads,

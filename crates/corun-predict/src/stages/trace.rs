@@ -75,7 +75,7 @@ impl RecordedRun {
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Option<Self>, PredictError> {
-        let of_round = self.plan.recorded().unwrap_or(u64::MAX);
+        let of_round = corun_trace::recorded(&self.plan).unwrap_or(u64::MAX);
         let is_seen = of_round.saturating_mul(u64::from(round) + 1) > self.instructions;
         let Some(plan) = self.plan.with_seed(seed).filter(|_| !is_seen) else { return Ok(None) };
         let instructions = Some(self.before + self.instructions);

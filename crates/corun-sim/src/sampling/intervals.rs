@@ -64,7 +64,8 @@ fn weights(plan: &Plan) -> Vec<(u64, SimulationWeight)> {
             windows.iter().map(|window| (window.begin, weight(window))).collect()
         }
         Plan::Samples { first_part: 1.., .. } => {
-            let windows = plan.clone().intervals().filter(|it| it.phase == Phase::Counted);
+            let windows =
+                corun_trace::intervals(plan.clone()).filter(|it| it.phase == Phase::Counted);
             let weight = |own, all| SimulationWeight { own, all, point: None };
             let parts = plan.parts().into_iter().map(|part| part.end - part.start);
             windows

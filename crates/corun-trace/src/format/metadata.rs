@@ -2,54 +2,12 @@
 
 use std::path::Path;
 
+pub use corun_record::{
+    NativeRun, TraceOpening as Opening, TracedThread as ClosedThread, UsedTracer as TracerName,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::{Ending, Plan, Traced};
-
-/// At the start of a trace.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Opening {
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// A hash of the environment: equal if the variables are.
-    pub environment: String,
-    /// What traced it.
-    pub tracer: TracerName,
-    /// The CPU's name as it gives it.
-    pub cpu: String,
-    /// The CPU's features by their names in the kernel.
-    pub features: Vec<String>,
-    /// The kernel's name and release.
-    pub kernel: String,
-    /// When tracing began: RFC 3339, in UTC.
-    pub started: String,
-    /// What was to be recorded.
-    pub plan: Plan,
-    /// What a reader should know, a sentence each.
-    pub remarks: Vec<String>,
-}
-
-/// A tracer and its version.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracerName {
-    /// As given to `--tracer`.
-    pub name: String,
-    /// As it gives it.
-    pub version: String,
-}
-
-/// The same command without a tracer.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct NativeRun {
-    /// Wall time in seconds.
-    pub seconds: f64,
-    /// Processor time in its own code, in seconds.
-    pub user_s: f64,
-    /// Processor time in the kernel, in seconds.
-    pub system_s: f64,
-    /// The frequency of the CPU just before and just after, in hertz, if it could be measured.
-    pub hertz: Option<[f64; 2]>,
-}
+use crate::{Ending, Traced};
 
 /// At the end of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -66,15 +24,6 @@ pub struct Closing {
     pub remarks: Vec<String>,
 }
 
-/// What was recorded of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClosedThread {
-    /// Its number in the kernel.
-    pub tid: u32,
-    /// Recorded instructions.
-    pub instructions: u64,
-}
-
 impl From<&Traced> for Closing {
     fn from(traced: &Traced) -> Self {
         Self {
@@ -87,15 +36,13 @@ impl From<&Traced> for Closing {
     }
 }
 
-impl Opening {
-    /// Of a trace that another tracer's `file` was converted to.
-    pub(crate) fn imported(file: &Path, format: &str) -> Self {
-        Self {
-            command: vec![file.to_string_lossy().into_owned()],
-            tracer: TracerName { name: format.to_owned(), version: String::new() },
-            remarks: vec!["Converted: the machine it was traced on is not known.".to_owned()],
-            ..Self::default()
-        }
+/// The opening of a trace that another tracer's `file` was converted to.
+pub(crate) fn imported(file: &Path, format: &str) -> Opening {
+    Opening {
+        command: vec![file.to_string_lossy().into_owned()],
+        tracer: TracerName { name: format.to_owned(), version: String::new() },
+        remarks: vec!["Converted: the machine it was traced on is not known.".to_owned()],
+        ..Opening::default()
     }
 }
 

@@ -27,6 +27,7 @@ mod writer;
 pub use check::{Break, Checked, check};
 pub use early::end_early;
 pub use error::FormatError;
+pub(crate) use metadata::imported;
 pub use metadata::{ClosedThread, Closing, NativeRun, Opening, TracerName};
 pub use stream::Stream;
 pub use trace::{Events, Thread, Trace};

@@ -90,7 +90,7 @@ impl Profile {
             look_back,
         };
         // Where windows lie says what is recorded, and that what they stand for besides.
-        let recorded: Vec<Interval> = plan(&|_| 0).intervals().collect();
+        let recorded: Vec<Interval> = crate::intervals(plan(&|_| 0)).collect();
         plan(&|parts| parts.iter().map(|&at| not_in(&recorded, self.range(at))).sum())
     }
 

@@ -2,21 +2,12 @@
 
 use std::collections::HashMap;
 
+use corun_record::TraceFootprint as Footprint;
+
 const LINE: u64 = 64;
 const PAGE: u64 = 4096;
 /// What is read of a trace, so that counts which are not true take neither all time nor all memory.
 const BOUNDS: Bounds = Bounds { longest: 1 << 18, long: 1 << 28, pages: 1 << 23 };
-
-/// Memory that was touched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Footprint {
-    /// Distinct lines of 64 bytes.
-    pub lines: u64,
-    /// Distinct pages of 4 KiB.
-    pub pages: u64,
-    /// Whether there may be more: it is larger than what is read.
-    pub at_least: bool,
-}
 
 /// Numbers of pages.
 #[derive(Debug, Clone, Copy)]

@@ -3,14 +3,14 @@
 mod footprint;
 mod listing;
 
-use std::collections::BTreeMap;
-
-use corun_record::{Counter, Progress};
+use corun_record::{
+    Counter, Progress, TraceFootprint as Footprint, TracedBranches as Branches,
+    TracedMemory as Memory,
+};
 
 use crate::flow::Exit;
 use crate::format::{FormatError, Trace};
 use crate::{Block, BlockId, BranchKind, Direction, Event, Form, Marker, MemoryOperand};
-pub use footprint::Footprint;
 use footprint::Touched;
 pub use listing::disassemble;
 
@@ -33,38 +33,6 @@ pub struct Summary {
     pub data: Footprint,
     /// Those that executed most instructions, hottest first.
     pub hottest: Vec<HotBlock>,
-}
-
-/// Branches by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Branches {
-    /// Conditional ones.
-    pub conditional: u64,
-    /// Conditional ones that were taken.
-    pub taken: u64,
-    /// Jumps to a fixed target.
-    pub jumps: u64,
-    /// Jumps to a target from a register or from memory.
-    pub indirect_jumps: u64,
-    /// Calls of a fixed target.
-    pub calls: u64,
-    /// Calls of a target from a register or from memory.
-    pub indirect_calls: u64,
-    /// Returns.
-    pub returns: u64,
-}
-
-/// Accesses by kind; one that loads and stores counts as both.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Memory {
-    /// Loads.
-    pub loads: u64,
-    /// Stores.
-    pub stores: u64,
-    /// Prefetches.
-    pub prefetches: u64,
-    /// Loads and stores by their bytes; 0 where the state of the core decides.
-    pub sizes: BTreeMap<u16, u64>,
 }
 
 /// A block that is executed often.
@@ -160,12 +128,12 @@ impl<'a> Tally<'a> {
             match operand.form {
                 Form::Single => {
                     self.data.touch(next(), size);
-                    self.memory.add(operand, 1);
+                    add_accesses(&mut self.memory, operand, 1);
                 }
                 Form::Lanes => {
                     let lanes = next();
                     (0..lanes).for_each(|_| self.data.touch(next(), size));
-                    self.memory.add(operand, lanes);
+                    add_accesses(&mut self.memory, operand, lanes);
                 }
                 Form::Repeated => {
                     let (count, first) = (next(), next());
@@ -173,7 +141,7 @@ impl<'a> Tally<'a> {
                     let length = count.saturating_mul(size);
                     let back = if falls { length.saturating_sub(size) } else { 0 };
                     self.data.touch(first.wrapping_sub(back), length);
-                    self.memory.add(operand, count);
+                    add_accesses(&mut self.memory, operand, count);
                 }
             }
         }
@@ -190,7 +158,7 @@ impl<'a> Tally<'a> {
         let mut branches = Branches { taken: self.taken, ..Branches::default() };
         let mut code = Touched::default();
         for ((block, exit), count) in self.blocks.iter().zip(&self.exits).zip(&self.counts) {
-            branches.add(exit.branch, count.whole);
+            add_branches(&mut branches, exit.branch, count.whole);
             if count.executions > 0 {
                 code.touch(block.address, block.end().wrapping_sub(block.address));
             }
@@ -221,42 +189,38 @@ fn hot_blocks(blocks: &[Block], counts: &[Count], total: u64, hottest: usize) ->
     order.into_iter().take(hottest).map(hot).collect()
 }
 
-impl Branches {
-    fn add(&mut self, kind: Option<BranchKind>, count: u64) {
-        *match kind {
-            Some(BranchKind::Conditional) => &mut self.conditional,
-            Some(BranchKind::Jump) => &mut self.jumps,
-            Some(BranchKind::IndirectJump) => &mut self.indirect_jumps,
-            Some(BranchKind::Call) => &mut self.calls,
-            Some(BranchKind::IndirectCall) => &mut self.indirect_calls,
-            Some(BranchKind::Return) => &mut self.returns,
-            Some(BranchKind::Other) | None => return,
-        } += count;
-    }
+fn add_branches(branches: &mut Branches, kind: Option<BranchKind>, count: u64) {
+    *match kind {
+        Some(BranchKind::Conditional) => &mut branches.conditional,
+        Some(BranchKind::Jump) => &mut branches.jumps,
+        Some(BranchKind::IndirectJump) => &mut branches.indirect_jumps,
+        Some(BranchKind::Call) => &mut branches.calls,
+        Some(BranchKind::IndirectCall) => &mut branches.indirect_calls,
+        Some(BranchKind::Return) => &mut branches.returns,
+        Some(BranchKind::Other) | None => return,
+    } += count;
 }
 
-impl Memory {
-    fn add(&mut self, operand: &MemoryOperand, count: u64) {
-        let mut accesses = 0_u64;
-        let mut add = |kind: &mut u64| {
-            *kind = kind.saturating_add(count);
-            accesses = accesses.saturating_add(count);
-        };
-        match operand.direction {
-            Direction::Read => add(&mut self.loads),
-            Direction::Write => add(&mut self.stores),
-            Direction::ReadWrite => {
-                add(&mut self.loads);
-                add(&mut self.stores);
-            }
-            Direction::Prefetch => {
-                self.prefetches = self.prefetches.saturating_add(count);
-                return;
-            }
+fn add_accesses(memory: &mut Memory, operand: &MemoryOperand, count: u64) {
+    let mut accesses = 0_u64;
+    let mut add = |kind: &mut u64| {
+        *kind = kind.saturating_add(count);
+        accesses = accesses.saturating_add(count);
+    };
+    match operand.direction {
+        Direction::Read => add(&mut memory.loads),
+        Direction::Write => add(&mut memory.stores),
+        Direction::ReadWrite => {
+            add(&mut memory.loads);
+            add(&mut memory.stores);
         }
-        let size = self.sizes.entry(operand.size).or_default();
-        *size = size.saturating_add(accesses);
+        Direction::Prefetch => {
+            memory.prefetches = memory.prefetches.saturating_add(count);
+            return;
+        }
     }
+    let size = memory.sizes.entry(operand.size).or_default();
+    *size = size.saturating_add(accesses);
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::format::{Closing, Options, Writer};
 use crate::{Sink, decode};

@@ -35,7 +35,7 @@ impl From<Plan> for Intervals {
         let look_back = plan.look_back();
         let mut recorded = 0;
         // The instructions before a warm-up, up to what is recorded before.
-        let looking_back = plan.intervals().flat_map(|interval| {
+        let looking_back = crate::intervals(plan).flat_map(|interval| {
             let from = interval.begin.saturating_sub(look_back).max(recorded);
             recorded = interval.end;
             let before = Stretch { is_for: Use::LookBack, begin: from, end: interval.begin };

@@ -40,7 +40,7 @@ pub(super) struct PendingBlock {
 
 impl<'a> BlockBuilder<'a> {
     pub(super) fn new(plan: Plan, sink: &'a mut dyn Sink) -> Self {
-        let intervals = plan.intervals().peekable();
+        let intervals = crate::intervals(plan).peekable();
         Self {
             sink,
             known: HashMap::new(),

@@ -58,8 +58,9 @@ impl Interpreter for Entries {
         let interval = |interval: Interval| {
             [interval.begin, interval.end, u64::from(interval.phase == Phase::Counted)]
         };
-        let mut words: Vec<u64> =
-            std::iter::once(0).chain(self.plan.clone().intervals().flat_map(interval)).collect();
+        let mut words: Vec<u64> = std::iter::once(0)
+            .chain(crate::intervals(self.plan.clone()).flat_map(interval))
+            .collect();
         words[0] = words.len() as u64 / 3;
         words
     }

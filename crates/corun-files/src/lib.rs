@@ -1,13 +1,15 @@
 //! Files that a user names: read up to a limit, written whole or not at all.
 //!
 //! Every file that a user names is read through [`text()`], [`bytes`], [`stream`] or [`random`], and every
-//! file that is made for a user is an [`Output`]. clippy.toml refuses other ways.
+//! file that is made for a user is an [`Output`]. clippy.toml refuses other ways. Of the kernel's files this reads one,
+//! which most crates look at: a task's [`TaskStat`].
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod growing;
 mod input;
 mod output;
 mod signals;
+mod task_stat;
 mod unfinished;
 
 pub use growing::growing;
@@ -16,4 +18,5 @@ pub use input::{
 };
 pub use output::{Output, is_descriptor};
 pub use signals::{is_signal_ignored, signals_to_handle};
+pub use task_stat::{TaskStat, decimal};
 pub use unfinished::{are_handled_elsewhere, remove_unfinished};

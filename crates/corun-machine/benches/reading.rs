@@ -161,8 +161,4 @@ impl SystemFiles for Noting {
     fn list(&mut self, directory: &str) -> Vec<String> {
         self.files.list(directory)
     }
-
-    fn affinity(&mut self) -> Option<CpuSet> {
-        None
-    }
 }

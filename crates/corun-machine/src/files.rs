@@ -24,13 +24,17 @@ pub trait SystemFiles {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    fn read_start(&mut self, path: &str) -> Result<&str, FileError>;
+    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
+        self.read(path)
+    }
 
     /// The names in a directory, in no order; none if it cannot be listed.
     fn list(&mut self, directory: &str) -> Vec<String>;
 
     /// The CPUs that the calling process may use; `None` if this is not the system it runs on.
-    fn affinity(&mut self) -> Option<CpuSet>;
+    fn affinity(&mut self) -> Option<CpuSet> {
+        None
+    }
 }
 
 /// Files that number CPUs and that LXCFS (and what works like it) shows in its own numbering: a

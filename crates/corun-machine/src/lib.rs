@@ -17,6 +17,7 @@ pub mod evidence;
 mod files;
 mod finding;
 mod hypervisor;
+pub mod kernel_clock;
 mod limits;
 mod machine;
 mod memory_policy;

@@ -79,7 +79,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::{CpuSet, FileError};
+    use crate::FileError;
 
     struct Tree(HashMap<&'static str, String>);
 
@@ -88,16 +88,8 @@ mod tests {
             self.0.get(path).map(String::as_str).ok_or(FileError::Missing)
         }
 
-        fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
-            self.read(path)
-        }
-
         fn list(&mut self, _: &str) -> Vec<String> {
             Vec::new()
-        }
-
-        fn affinity(&mut self) -> Option<CpuSet> {
-            None
         }
     }
 

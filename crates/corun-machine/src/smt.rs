@@ -40,13 +40,6 @@ pub enum SmtControl {
     Other(String),
 }
 
-impl SmtControl {
-    /// Whether writing `on` or `off` can change anything (the right to write is another matter).
-    pub fn is_switchable(&self) -> bool {
-        matches!(self, Self::On | Self::Off | Self::Threads(_))
-    }
-}
-
 impl FromStr for SmtControl {
     type Err = Infallible;
 

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use corun_files::TaskStat;
+
 use crate::SystemFiles;
 
 /// The CPU time of each task since it started, by its number.
@@ -56,31 +58,16 @@ impl Tasks {
 }
 
 impl Task {
-    /// `17 (a name) S 1 ...`; the name may hold anything, parentheses included.
     fn parse(text: &str) -> Option<Self> {
-        let (head, tail) = text.rsplit_once(')')?;
-        let (_, name) = head.split_once('(')?;
-        // Counted from the state, which is field 3: utime, stime and starttime are 14, 15 and 22.
-        let fields: Vec<&str> = tail.split_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-        let ticks = field(14)?.checked_add(field(15)?)?;
-        Some(Self { name: name.to_owned(), ticks, started: field(22)? })
+        let stat = TaskStat::parse(text)?;
+        let ticks = stat.field(14)?.checked_add(stat.field(15)?)?;
+        Some(Self { name: stat.name().into_owned(), ticks, started: stat.field(22)? })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_may_look_like_the_rest_of_the_line() {
-        let text = "17 (a) R 1 (b) S 1 17 17 0 -1 4194304 9 0 0 0 250 50 0 0 20 0 1 0 777 0 0";
-        let task = Task { name: "a) R 1 (b".to_owned(), ticks: 300, started: 777 };
-        assert_eq!(Task::parse(text), Some(task));
-        for wrong in ["", "17 (a", "17 a) R", "17 (a) R 1 17", ") ("] {
-            assert_eq!(Task::parse(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn a_number_that_was_given_anew_is_another_task() {

@@ -14,13 +14,13 @@ mod synthetic;
 mod watch;
 
 use corun_machine::Machine;
+use corun_machine::kernel_clock::{cpu_time_ns, now_ns, own_thread, sleep_until};
 use corun_record::{CoBusyEvidence, CoBusyMethod};
 
 use self::estimate::{Estimate, WIDEST};
 use self::overlap::{Siblings, TaskTimes};
 use self::switches::Switches;
 use self::watch::Watch;
-use crate::clock::{cpu_time_ns, now_ns, own_thread, sleep_until};
 use crate::proc::{CpuUse, ProcFiles};
 
 /// Records of switches are taken over this often, at least and at most; more often where they fill their buffers.

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
+use corun_files::TaskStat;
 use corun_machine::SystemFiles;
 use corun_record::ProcessTimes;
 
@@ -144,22 +145,17 @@ struct Stat {
 }
 
 impl Stat {
-    /// `17 (a name) S 1 ...`; the name may hold anything, parentheses included.
     fn parse(text: &str) -> Option<Self> {
-        let (head, tail) = text.rsplit_once(')')?;
-        let (_, name) = head.split_once('(')?;
-        // Counted from the state, which is field 3.
-        let fields: Vec<&str> = tail.split_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-        let short = |number: usize| u32::try_from(field(number)?).ok();
+        let stat = TaskStat::parse(text)?;
+        let short = |number: usize| u32::try_from(stat.field(number)?).ok();
         Some(Self {
-            name: name.to_owned(),
-            has_ended: matches!(fields.first()?, &"Z" | &"X" | &"x"),
+            name: stat.name().into_owned(),
+            has_ended: stat.has_ended(),
             parent: short(4)?,
-            user: field(14)?,
-            system: field(15)?,
+            user: stat.field(14)?,
+            system: stat.field(15)?,
             threads: short(20)?,
-            started: field(22)?,
+            started: stat.field(22)?,
             cpu: short(39)?,
         })
     }
@@ -167,7 +163,7 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
-    use corun_machine::{CpuSet, FileError};
+    use corun_machine::FileError;
 
     use super::*;
 
@@ -189,20 +185,12 @@ mod tests {
             self.0.get(path).map(String::as_str).ok_or(FileError::Missing)
         }
 
-        fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
-            self.read(path)
-        }
-
         fn list(&mut self, directory: &str) -> Vec<String> {
             let below = format!("{directory}/");
             let names =
                 self.0.keys().filter_map(|path| path.strip_prefix(&below)?.split('/').next());
             let names: HashSet<&str> = names.collect();
             names.into_iter().map(str::to_owned).collect()
-        }
-
-        fn affinity(&mut self) -> Option<CpuSet> {
-            None
         }
     }
 
@@ -251,12 +239,5 @@ mod tests {
         seen.look(&mut Tree::new("9.0", &[(10, &ended)]));
         let found = seen.into_processes();
         assert_eq!((found[0].real_s, found[0].user_s, found[0].is_left), (2.0, 2.0, false));
-    }
-
-    #[test]
-    fn what_is_no_stat_is_left_out() {
-        for text in ["", "1 (a", "1 (a) R", "1 (a) R x 1", ") ("] {
-            assert_eq!(Stat::parse(text), None, "{text}");
-        }
     }
 }

@@ -5,7 +5,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod capacity;
-mod clock;
 mod co_busy;
 mod descendants;
 mod error;
@@ -20,8 +19,7 @@ mod tasks;
 
 pub use capacity::{
     AtHalf, CapacityMeasurement, CapacityRequest, Curve, CurveDesign, PredictedMachine,
-    UsedCapacity, capacity_use, capacity_use_by_curve, curve_of, predicted_curve, work_bounds,
-    work_rate, yields_of,
+    UsedCapacity, capacity_use, curve_of, predicted_curve, work_bounds, work_rate, yields_of,
 };
 pub use descendants::Descendants;
 pub use error::MonitorError;

@@ -6,4 +6,4 @@ mod stat;
 
 pub(crate) use cpus::{Accounts, CpuUse, Range};
 pub(crate) use files::{ProcFiles, Task, TaskFiles};
-pub(crate) use stat::{Stat, number};
+pub(crate) use stat::Stat;

@@ -8,13 +8,13 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use corun_machine::kernel_clock::{now_ns, sleep_until};
 use corun_machine::{Machine, RootFiles, SystemFiles};
 use corun_record::{
     Activity, Companion, CoreActivity, CpuActivity, TaskActivity, YieldRange, YieldSource, shown,
 };
 
 use crate::capacity::capacity_use;
-use crate::clock::{now_ns, sleep_until};
 use crate::co_busy::{CoBusy, Cores, Found};
 use crate::proc::{Accounts, CpuUse, ProcFiles, Task, TaskFiles};
 use crate::tasks::{Known, Process, TaskTable};

@@ -9,7 +9,9 @@ use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::proc::{Stat, Task, TaskFiles, number};
+use corun_files::decimal;
+
+use crate::proc::{Stat, Task, TaskFiles};
 
 /// Less than this share of what a process used is not searched for among its quiet threads.
 const UNEXPLAINED: f64 = 0.1;
@@ -416,7 +418,7 @@ impl Known {
 /// The line `se.nr_migrations : 17` of `/proc/PID/sched`.
 fn migrations(text: &[u8]) -> Option<u64> {
     let line = text.split(|&byte| byte == b'\n').find(|it| it.starts_with(b"se.nr_migrations"))?;
-    number(line.rsplit(|&byte| byte == b' ').next()?)
+    decimal(line.rsplit(|&byte| byte == b' ').next()?)
 }
 
 /// The control group of a process: that of the CPU controller of version 1, or that of version 2.

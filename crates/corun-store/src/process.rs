@@ -2,7 +2,7 @@
 //!
 //! A number of a process is used again, so its start goes with it, and the boot that both belong to.
 
-use corun_files::kernel_text;
+use corun_files::{TaskStat, kernel_text};
 
 /// This process.
 pub(crate) fn own() -> String {
@@ -26,12 +26,9 @@ fn boot() -> String {
 /// When a process began, in the kernel's ticks: field 22 of its `stat` (proc_pid_stat(5)).
 fn start(number: u32) -> Option<String> {
     let stat = kernel_text(format!("/proc/{number}/stat")).ok()?;
-    // The name before may hold anything.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let stat = TaskStat::parse(&stat)?;
     // A zombie has ended, whether its parent looks at it or not.
-    let has_ended = matches!(fields.first(), Some(&("Z" | "X")));
-    fields.get(19).filter(|_| !has_ended).map(|&it| it.to_owned())
+    stat.field(22).filter(|_| !stat.has_ended()).map(|it| it.to_string())
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use corun_machine::RootFiles;
 use corun_machine::evidence::{CpuTime, CpuTimes, run_times_ns};
+use corun_machine::kernel_clock::{cpu_time_ns, this_cpu};
 
-use super::clock::{cpu_time_ns, this_cpu};
 use crate::timeline::seconds;
 
 /// The accounts at a time.

@@ -2,7 +2,6 @@
 //! kernel's context switches where they may be seen, else by its accounts.
 
 mod accounts;
-mod clock;
 mod facts;
 mod groups;
 mod process;
@@ -13,6 +12,7 @@ mod switches;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use corun_machine::kernel_clock;
 use corun_measure::execution::Interrupt;
 use corun_record::EvidenceSource;
 
@@ -120,7 +120,7 @@ impl System for Native {
             switches.begin();
         }
         let before = Accounts::now();
-        let start_ns = clock::now_ns() + LEAD_NS;
+        let start_ns = kernel_clock::now_ns() + LEAD_NS;
         for process in &mut processes {
             process.go(start_ns)?;
         }
@@ -129,9 +129,9 @@ impl System for Native {
             for process in &mut processes {
                 tasks.extend(process.logs(Duration::from_nanos(length_ns))?);
             }
-            length_ns = clock::now_ns().saturating_sub(start_ns);
+            length_ns = kernel_clock::now_ns().saturating_sub(start_ns);
         } else {
-            clock::sleep_until(start_ns + length_ns);
+            kernel_clock::sleep_until(start_ns + length_ns);
         }
         let after = Accounts::now();
         if let Ok(switches) = &mut self.switches {

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 
+use corun_machine::kernel_clock::{cpu_time_ns, now_ns, sleep_until, this_cpu};
 use corun_machine::{Affinity, CpuSet};
 
-use super::clock::{cpu_time_ns, now_ns, sleep_until, this_cpu};
 use crate::load::{Process, ScriptStep, Task};
 use crate::timeline::{TaskLog, Wake};
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use corun_machine::evidence::{SwitchRecords, TaskSwitch, switch_records};
+use corun_machine::kernel_clock::now_ns;
 
-use super::clock::now_ns;
 use crate::timeline::Interval;
 
 /// Room for the records of one load: six thousand switches of a CPU.

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use corun_files::TaskStat;
 use group::Group;
 pub use mark::Mark;
 
@@ -217,13 +218,9 @@ impl Stat {
         Some(Self { name: format!("process {process}"), has_ended })
     }
 
-    /// The name stands in brackets and may hold anything.
     fn parse(stat: &[u8]) -> Option<Self> {
-        let stat = String::from_utf8_lossy(stat);
-        let (before, fields) = stat.rsplit_once(')')?;
-        let (_, name) = before.split_once('(')?;
-        let state = fields.trim_start().chars().next()?;
-        Some(Self { name: name.to_owned(), has_ended: matches!(state, 'Z' | 'X' | 'x') })
+        let stat = TaskStat::parse(stat)?;
+        Some(Self { name: stat.name().into_owned(), has_ended: stat.has_ended() })
     }
 }
 

@@ -3,7 +3,7 @@
 //! Virtual machines hide siblings, those of other tenants too; whatever one of them executes takes slots.
 
 #[cfg(target_arch = "x86_64")]
-use crate::probe::loops::ALIGN;
+use crate::probe::loops::repeated;
 
 /// Copies in one step of the loop.
 #[cfg(target_arch = "x86_64")]
@@ -19,24 +19,12 @@ const COPIES: u32 = 2000 * STEP;
 #[inline(never)]
 pub fn slot_rate() -> Option<f64> {
     let begin = std::time::Instant::now();
-    // SAFETY: registers only.
-    unsafe {
-        std::arch::asm!(
-            ".p2align {align}",
-            "2:",
-            ".rept {step}",
-            "mov {copy}, {value}",
-            ".endr",
-            "dec {left:e}",
-            "jnz 2b",
-            align = const ALIGN,
-            step = const STEP,
-            copy = out(reg) _,
-            value = in(reg) 3_u64,
-            left = inout(reg) COPIES / STEP => _,
-            options(nomem, nostack)
-        );
-    }
+    repeated!(
+        STEP,
+        COPIES / STEP,
+        ["mov {copy}, {value}", ".endr", "dec {left:e}", "jnz 2b"],
+        copy = out(reg) _, value = in(reg) 3_u64
+    );
     Some(f64::from(COPIES) / (begin.elapsed().as_nanos().max(1) as f64))
 }
 

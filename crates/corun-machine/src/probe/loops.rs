@@ -38,94 +38,51 @@ impl Loop {
     }
 }
 
+/// Copies of an instruction, so many at a step, then what counts steps down and goes back: on registers only, at least one step.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! repeated {
+    ($copies:ident, $steps:expr, [$($line:literal),*], $($operands:tt)*) => {
+        // SAFETY: registers only.
+        unsafe {
+            std::arch::asm!(
+                ".p2align {align}",
+                "2:",
+                ".rept {step}",
+                $($line,)*
+                align = const $crate::probe::loops::ALIGN,
+                step = const $copies,
+                left = inout(reg) $steps => _,
+                $($operands)*,
+                options(nomem, nostack)
+            )
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use repeated;
+
 /// Each product is of the same unchanging factors, so that none waits for another.
 #[cfg(target_arch = "x86_64")]
 fn independent(steps: u32) {
-    // SAFETY: registers only.
-    unsafe {
-        std::arch::asm!(
-            ".p2align {align}",
-            "2:",
-            ".rept {step}",
-            "imul {product}, {factor}, 3",
-            ".endr",
-            "dec {left:e}",
-            "jnz 2b",
-            align = const ALIGN,
-            step = const STEP,
-            product = out(reg) _,
-            factor = in(reg) 3_u64,
-            left = inout(reg) steps => _,
-            options(nomem, nostack)
-        );
-    }
+    repeated!(STEP, steps, ["imul {product}, {factor}, 3", ".endr", "dec {left:e}", "jnz 2b"], product = out(reg) _, factor = in(reg) 3_u64);
 }
 
 /// Each product is a factor of the next.
 #[cfg(target_arch = "x86_64")]
 fn dependent(steps: u32) {
-    // SAFETY: registers only.
-    unsafe {
-        std::arch::asm!(
-            ".p2align {align}",
-            "2:",
-            ".rept {step}",
-            "imul {value}, {value}",
-            ".endr",
-            "dec {left:e}",
-            "jnz 2b",
-            align = const ALIGN,
-            step = const STEP,
-            value = inout(reg) 3_u64 => _,
-            left = inout(reg) steps => _,
-            options(nomem, nostack)
-        );
-    }
+    repeated!(STEP, steps, ["imul {value}, {value}", ".endr", "dec {left:e}", "jnz 2b"], value = inout(reg) 3_u64 => _);
 }
 
 /// Each product is of the same unchanging factors, so that none waits for another.
 #[cfg(target_arch = "aarch64")]
 fn independent(steps: u32) {
-    // SAFETY: registers only.
-    unsafe {
-        std::arch::asm!(
-            ".p2align {align}",
-            "2:",
-            ".rept {step}",
-            "mul {product}, {factor}, {factor}",
-            ".endr",
-            "subs {left:w}, {left:w}, #1",
-            "b.ne 2b",
-            align = const ALIGN,
-            step = const STEP,
-            product = out(reg) _,
-            factor = in(reg) 3_u64,
-            left = inout(reg) steps => _,
-            options(nomem, nostack)
-        );
-    }
+    repeated!(STEP, steps, ["mul {product}, {factor}, {factor}", ".endr", "subs {left:w}, {left:w}, #1", "b.ne 2b"], product = out(reg) _, factor = in(reg) 3_u64);
 }
 
 /// Each product is a factor of the next.
 #[cfg(target_arch = "aarch64")]
 fn dependent(steps: u32) {
-    // SAFETY: registers only.
-    unsafe {
-        std::arch::asm!(
-            ".p2align {align}",
-            "2:",
-            ".rept {step}",
-            "mul {value}, {value}, {value}",
-            ".endr",
-            "subs {left:w}, {left:w}, #1",
-            "b.ne 2b",
-            align = const ALIGN,
-            step = const STEP,
-            value = inout(reg) 3_u64 => _,
-            left = inout(reg) steps => _,
-            options(nomem, nostack)
-        );
-    }
+    repeated!(STEP, steps, ["mul {value}, {value}, {value}", ".endr", "subs {left:w}, {left:w}, #1", "b.ne 2b"], value = inout(reg) 3_u64 => _);
 }
 
 /// As many chains as a core can keep going at once.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use corun_files::TaskStat;
 use serde::{Deserialize, Serialize};
 
 use super::runtime::Holder;
@@ -73,7 +74,7 @@ pub(super) fn is_alive(
 pub(super) fn is_ancestor(holder: &Holder) -> bool {
     let parent = |process: u32| -> Option<u32> {
         let stat = corun_files::kernel_text(format!("/proc/{process}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+        u32::try_from(TaskStat::parse(&stat)?.field(4)?).ok()
     };
     let mut process = std::process::id();
     while let Some(above) = parent(process).filter(|above| *above > 0) {
@@ -108,17 +109,12 @@ fn about(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<TaskIn
     parse_stat(&text(files, &format!("proc/{process}/task/{task}/stat"))?)
 }
 
-/// `7 (na me) S 2 ...`: the name may hold anything, so what follows is counted from its end.
 fn parse_stat(stat: &str) -> Option<TaskInfo> {
     /// `PF_NO_SETAFFINITY` of the kernel's `include/linux/sched.h`.
-    const NO_SET_AFFINITY: u32 = 0x0400_0000;
-    let (before, after) = stat.rsplit_once(')')?;
-    let (_, name) = before.split_once('(')?;
-    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
-    // Fields 9 and 22 of the manual page, of which the first two are before the name's end.
-    let flags: u32 = fields.get(9 - 3)?.parse().ok()?;
-    let started = fields.get(22 - 3)?.parse().ok()?;
-    Some(TaskInfo { name: name.to_owned(), started, is_bound: flags & NO_SET_AFFINITY != 0 })
+    const NO_SET_AFFINITY: u64 = 0x0400_0000;
+    let stat = TaskStat::parse(stat)?;
+    let is_bound = stat.field(9)? & NO_SET_AFFINITY != 0;
+    Some(TaskInfo { name: stat.name().into_owned(), started: stat.field(22)?, is_bound })
 }
 
 #[cfg(test)]

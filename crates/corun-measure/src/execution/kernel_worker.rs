@@ -13,10 +13,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use corun_machine::Affinity;
+use corun_machine::kernel_clock::now_ns;
 use corun_record::{Actionable, Exit};
 use corun_workload::{Descriptor, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
 
-use super::clock::monotonic_ns;
 use super::overhead_timer::OverheadTimer;
 use super::start_barrier::{Stage, StartBarrier};
 use super::{latency_report, threads};
@@ -205,7 +205,7 @@ fn work(
         let mut end_ns = 0;
         go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| {
             kernel.run(order.operations);
-            end_ns = monotonic_ns();
+            end_ns = now_ns();
         }));
         let first = slot.runs.load(Ordering::Acquire) == 0;
         if !first && barrier.all_finished() {

@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use corun_machine::Affinity;
+use corun_machine::kernel_clock::now_ns;
 use corun_machine::switch::SmtSwitch;
 use corun_record::{Arm, Displaced, Mode, Pinning};
 
 use super::accounting::account;
 use super::binders::Binders;
 use super::bindings::Bindings;
-use super::clock::monotonic_ns;
 use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::output::Capture;
@@ -244,7 +244,7 @@ impl Executor for LocalExecutor {
         if self.places.has_cpu_apart(arm) {
             barrier.alert(arm.workers, ALERT_PATIENCE);
         }
-        let start_ns = monotonic_ns();
+        let start_ns = now_ns();
         watch.start(start_ns, self.work.timeout);
         barrier.open();
         let (progress, usage) = sample_processes.see_through(&mut watch, start_ns)?;

@@ -5,7 +5,6 @@ mod accounting;
 mod binders;
 mod bindings;
 mod calibration;
-mod clock;
 mod error;
 mod executor;
 mod interrupt;

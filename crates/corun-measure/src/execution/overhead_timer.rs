@@ -1,7 +1,7 @@
 //! The counted time: without the loop around the operations, and without the time in which that loop
 //! itself was measured (as lmbench subtracts it, McVoy and Staelin 1996).
 
-use super::clock::monotonic_ns;
+use corun_machine::kernel_clock::now_ns;
 
 /// Of one worker, over all its runs of a sample.
 #[derive(Debug, Default)]
@@ -21,9 +21,9 @@ impl OverheadTimer {
         self.spent_before_ns = self.spent_ns;
         let part = operations.div_ceil(OVERHEAD_PARTS);
         let mut times = [0; OVERHEAD_PARTS as usize].map(|_: u64| {
-            let begin = monotonic_ns();
+            let begin = now_ns();
             overhead(part);
-            monotonic_ns() - begin
+            now_ns() - begin
         });
         self.spent_ns += times.iter().sum::<u64>();
         times.sort_unstable();

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use corun_machine::CpuSet;
 use corun_machine::descendants::Leftover;
+use corun_machine::kernel_clock::now_ns;
 use corun_machine::switch::SmtSwitch;
 use corun_record::{Displaced, LeftRunning};
 
-use super::clock::monotonic_ns;
 use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::observed_placement::ObservedPlacement;
@@ -92,7 +92,7 @@ impl<'a> Watch<'a> {
             waits: Waits::default(),
             pinner: None,
             deadline_ns: None,
-            started_ns: monotonic_ns(),
+            started_ns: now_ns(),
             observed_placement: Vec::new(),
             left: None,
         }
@@ -175,7 +175,7 @@ impl<'a> Watch<'a> {
 
     /// Watches a process that starts at once.
     pub(crate) fn add_started(&mut self, number: usize, process: Process) {
-        self.waits.add(process.id, monotonic_ns());
+        self.waits.add(process.id, now_ns());
         self.add(number, process);
     }
 
@@ -207,7 +207,7 @@ impl<'a> Watch<'a> {
         let mut polled = self.poll_list();
         // SAFETY: a valid array of descriptors; returns at once.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, 0) };
-        self.collect(&polled[1..], monotonic_ns())?;
+        self.collect(&polled[1..], now_ns())?;
         Ok(self.ended.pop_front())
     }
 
@@ -252,7 +252,7 @@ impl<'a> Watch<'a> {
             // SAFETY: a valid array of descriptors.
             let ready =
                 unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout) };
-            let now = monotonic_ns();
+            let now = now_ns();
             if ready < 0 {
                 let error = std::io::Error::last_os_error();
                 if error.kind() == std::io::ErrorKind::Interrupted {
@@ -284,7 +284,7 @@ impl<'a> Watch<'a> {
 
     /// Frequent samples while a process is young and its threads appear, rare ones later.
     fn timeout_ms(&self) -> i32 {
-        let age_ms = (monotonic_ns() - self.started_ns) / 1_000_000;
+        let age_ms = (now_ns() - self.started_ns) / 1_000_000;
         // A change of place can only be seen while the child or thread that made it lives.
         let young = if self.observed_placement.is_empty() { 100 } else { age_ms.clamp(10, 100) };
         let tick = match (&self.pinner, &self.sighting) {
@@ -294,9 +294,9 @@ impl<'a> Watch<'a> {
             (None, Some(_)) => 20,
             (None, None) => young,
         };
-        let left = self.deadline_ns.map_or(u64::MAX, |deadline| {
-            deadline.saturating_sub(monotonic_ns()).div_ceil(1_000_000)
-        });
+        let left = self
+            .deadline_ns
+            .map_or(u64::MAX, |deadline| deadline.saturating_sub(now_ns()).div_ceil(1_000_000));
         left.min(tick) as i32
     }
 
@@ -311,7 +311,7 @@ impl<'a> Watch<'a> {
                 observed_placement.sample(process.id);
             }
         }
-        let now = monotonic_ns();
+        let now = now_ns();
         if self.waits.is_due(now) {
             for (_, process) in &self.live {
                 self.waits.sample(process.id, &threads::of_process(process.id), now);

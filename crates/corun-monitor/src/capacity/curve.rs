@@ -246,18 +246,15 @@ pub(crate) mod tests {
     pub(crate) fn samples(design: &CurveDesign, work: impl Fn(&Arm) -> f64) -> Vec<Sample> {
         let sample = |block: u32, arm: &Arm| Sample {
             block,
-            position: 0,
             arm: arm.id.clone(),
             makespan_s: 1.0,
             throughput: work(arm) * (1.0 + 0.1 * f64::from(block)),
-            rates: BTreeMap::new(),
-            latencies: BTreeMap::new(),
-            workers: Vec::new(),
             evidence: Evidence {
                 busy_cpus: Some(f64::from(arm.workers)),
                 user_s: f64::from(arm.workers),
                 ..Evidence::default()
             },
+            ..Sample::default()
         };
         (0..3).flat_map(|block| design.arms().iter().map(move |arm| sample(block, arm))).collect()
     }

@@ -11,7 +11,7 @@
 //! Source: IBM gives z/Architecture cores with two threads the same formula, with a measured speedup ("SMT: What
 //! utilization in real?", linux.mainframe.blog; capacity factors of RMF).
 
-use corun_record::{CapacityCurve, CapacityUse, CoreActivity, CpuActivity, YieldRange};
+use corun_record::{CapacityUse, CoreActivity, CpuActivity, YieldRange};
 
 /// The work a second of a core of `width` logical CPUs with `busy` of them busy, where one alone does 1 and every further
 /// sibling adds as much as any other.
@@ -53,26 +53,6 @@ pub fn capacity_use(cores: &[CoreActivity], yields: YieldRange) -> CapacityUse {
     }
 }
 
-/// The same from a curve that knows what 1, 2, ... S busy siblings use of a core; other cores than such have the yields of
-/// the curve. `None` where the curve has no figures of siblings.
-pub fn capacity_use_by_curve(cores: &[CoreActivity], curve: &CapacityCurve) -> Option<CapacityUse> {
-    let yields = super::sensible_yields(curve)?;
-    let by_yield = capacity_use(cores, yields);
-    if curve.core_use.is_empty() || cores.iter().any(|core| width(core) != curve.core_use.len()) {
-        return Some(by_yield);
-    }
-    // The shares of all cores are of the same whole.
-    let of = |limit: fn(&corun_record::Estimate) -> f64| {
-        let shares = |core: &CoreActivity| -> f64 {
-            let shares = core.busy_siblings.iter().skip(1).zip(&curve.core_use);
-            shares.map(|(time, used)| time * limit(used).clamp(0.0, 1.0)).sum()
-        };
-        let count = cores.len().max(1) as f64;
-        (cores.iter().map(shares).sum::<f64>() / count).clamp(0.0, 1.0)
-    };
-    Some(CapacityUse { used_low: of(|it| it.low), used_high: of(|it| it.high), ..by_yield })
-}
-
 /// The logical CPUs of a core.
 fn width(core: &CoreActivity) -> usize {
     core.busy_siblings.len().saturating_sub(1)
@@ -97,7 +77,7 @@ fn reported(cores: &[CoreActivity]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use corun_record::{Estimate, YieldSource};
+    use corun_record::YieldSource;
     use proptest::prelude::*;
 
     use super::*;
@@ -159,29 +139,6 @@ mod tests {
         let machine = [core(&[1.0 - one - both, one, both])];
         let used = capacity_use(&machine, yields(1.3, 1.3));
         assert!((used.used_low * 8.0 - 7.0701).abs() < 1e-3, "{used:?}");
-    }
-
-    #[test]
-    fn a_measured_curve_narrows_what_four_siblings_may_do() {
-        let machine = [core(&[0.2, 0.2, 0.2, 0.2, 0.2])];
-        let estimate = |value: f64| Estimate {
-            value,
-            low: value - 0.01,
-            high: value + 0.01,
-            level: 0.95,
-            blocks: 10,
-        };
-        let mut curve = crate::capacity::curve::tests::empty_curve();
-        assert_eq!(capacity_use_by_curve(&machine, &curve), None);
-        curve.smt_yield = Some(Estimate { low: 2.0, high: 2.0, ..estimate(2.0) });
-        let by_yield = capacity_use_by_curve(&machine, &curve).unwrap();
-        assert_eq!(by_yield.yields.source, YieldSource::Measured);
-        curve.core_use = [0.5, 0.8, 0.95, 1.0].map(estimate).to_vec();
-        let used = capacity_use_by_curve(&machine, &curve).unwrap();
-        let truth = 0.2 * (0.5 + 0.8 + 0.95 + 1.0);
-        assert!(used.used_low < truth && truth < used.used_high);
-        let reach = |it: &CapacityUse| it.used_high - it.used_low;
-        assert!(reach(&used) < reach(&by_yield), "{used:?} {by_yield:?}");
     }
 
     #[test]

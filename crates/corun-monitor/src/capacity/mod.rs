@@ -12,7 +12,7 @@ mod predicted;
 
 pub use curve::{Curve, UsedCapacity, curve_of};
 pub use design::CurveDesign;
-pub use formula::{capacity_use, capacity_use_by_curve, work_bounds, work_rate};
+pub use formula::{capacity_use, work_bounds, work_rate};
 pub use measured::{AtHalf, CapacityMeasurement, CapacityRequest};
 pub use predicted::{PredictedMachine, predicted_curve};
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use corun_machine::kernel_clock::{now_ns, own_thread};
 use corun_record::CoBusyMethod;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::{CoBusy, Core, Cores, Found};
-use crate::clock::{now_ns, own_thread};
 use crate::proc::{Accounts, CpuUse, ProcFiles};
 
 const CPUS: [u32; 2] = [0, 1];

@@ -7,10 +7,12 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
+use corun_files::decimal;
+use corun_machine::kernel_clock::{cpu_time_ns, now_ns, own_thread, sleep_until, this_cpu};
+
 use super::Cores;
 use super::overlap::TaskTimes;
-use crate::clock::{cpu_time_ns, now_ns, own_thread, sleep_until};
-use crate::proc::{CpuUse, ProcFiles, Range, Stat, Task, TaskFiles, number};
+use crate::proc::{CpuUse, ProcFiles, Range, Stat, Task, TaskFiles};
 
 /// The most samples in a second, and the fewest that are worth taking.
 const RATES: [f64; 2] = [10.0, 100.0];
@@ -133,7 +135,7 @@ impl Watch {
     fn account_for_own_time(&mut self) {
         let now_ns = cpu_time_ns();
         let used_ns = now_ns.saturating_sub(std::mem::replace(&mut self.own_ns, now_ns));
-        let cpu = u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(u32::MAX);
+        let cpu = this_cpu();
         self.seen.add_own_time(cpu, used_ns, &self.running);
     }
 
@@ -185,7 +187,7 @@ impl Samples for ProcFiles {
     fn newest(&mut self, kept: &mut Option<OwnedFd>, text: &mut Vec<u8>) -> Option<u32> {
         self.whole("loadavg", kept, text).ok()?;
         let last = text.trim_ascii_end().rsplit(|&byte| byte == b' ').next()?;
-        u32::try_from(number(last)?).ok()
+        u32::try_from(decimal(last)?).ok()
     }
 }
 

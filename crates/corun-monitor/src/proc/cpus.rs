@@ -3,9 +3,8 @@
 //! The kernel knows idle time to the nanosecond and prints whole ticks of it; busy time it counts in ticks, by
 //! what ran when the tick came. So idle time bounds the busy share, and the ticks choose within the bounds.
 
+use corun_files::decimal;
 use corun_record::CpuActivity;
-
-use super::number;
 
 /// Idle time that steps back by more ticks than this was not corrected but counted from 0 again.
 const STEP_BACK: u64 = 5;
@@ -71,7 +70,7 @@ impl Accounts {
                 }
                 break;
             };
-            let mut numbers = line.split(|&byte| byte == b' ').map_while(number);
+            let mut numbers = line.split(|&byte| byte == b' ').map_while(decimal);
             if let (Some(cpu), Some(account)) = (numbers.next(), Account::read(&mut numbers)) {
                 self.cpus.push((cpu as u32, account));
             }

@@ -9,10 +9,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use corun_files::decimal;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, openat, openat2, seek};
 use rustix::io::Errno;
-
-use super::number;
 
 /// Names of a directory that are read with one system call.
 const NAMES: usize = 64 << 10;
@@ -153,7 +152,7 @@ fn numbers(
 ) -> Result<(), Errno> {
     let mut entries = RawDir::new(directory, names);
     while let Some(entry) = entries.next() {
-        let name = number(entry?.file_name().to_bytes());
+        let name = decimal(entry?.file_name().to_bytes());
         into.extend(name.and_then(|number| u32::try_from(number).ok()));
     }
     Ok(())

@@ -1,4 +1,6 @@
-//! A line of `/proc/PID/stat` (`proc_pid_stat(5)`), read from its bytes without allocating.
+//! What the live view reads of a task's line in `/proc/PID/stat`, in one pass.
+
+use corun_files::{TaskStat, decimal};
 
 /// What is read of a task's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,19 +26,18 @@ pub(crate) struct Stat<'a> {
 impl<'a> Stat<'a> {
     /// `17 (a name) S 1 ...`
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        let open = line.iter().position(|&byte| byte == b'(')?;
-        let close = line.iter().rposition(|&byte| byte == b')')?;
-        let name = line.get(open + 1..close)?;
-        let mut fields = line.get(close + 2..)?.split(|&byte| byte == b' ');
+        let stat = TaskStat::parse(line)?;
+        let mut fields = stat.fields();
         // By their numbers in the manual page: the state is field 3.
         let state = *fields.next()?.first()?;
-        let parent = number(fields.next()?)?;
-        let user = number(fields.nth(14 - 5)?)?;
-        let system = number(fields.next()?)?;
-        let threads = number(fields.nth(20 - 16)?)?;
-        let started = number(fields.nth(22 - 21)?)?;
-        let cpu = number(fields.nth(39 - 23)?)?;
+        let parent = decimal(fields.next()?)?;
+        let user = decimal(fields.nth(14 - 5)?)?;
+        let system = decimal(fields.next()?)?;
+        let threads = decimal(fields.nth(20 - 16)?)?;
+        let started = decimal(fields.nth(22 - 21)?)?;
+        let cpu = decimal(fields.nth(39 - 23)?)?;
         let (parent, cpu) = (u32::try_from(parent).ok()?, u32::try_from(cpu).ok()?);
+        let name = stat.name_bytes();
         Some(Self { name, state, parent, user, system, threads, started, cpu })
     }
 
@@ -46,24 +47,8 @@ impl<'a> Stat<'a> {
     }
 }
 
-/// A decimal number; `None` if it is none, or too large.
-pub(crate) fn number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() {
-        return None;
-    }
-    word.iter().try_fold(0_u64, |number, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number.checked_mul(10)?.checked_add(u64::from(digit))
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     const TAIL: &str = "R 1 17 17 0 -1 4194304 9 0 0 0 250 50 0 0 20 0 3 0 777 1000 20 18446744073709551615 1 1 0 0 0 0 0 \
@@ -97,18 +82,6 @@ mod tests {
             let parsed = Stat::parse(&line.as_bytes()[..length]);
             // A number that is cut is a number.
             assert!(parsed.is_none_or(|it| it.cpu != 5), "{length}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Stat::parse(&bytes);
-        }
-
-        #[test]
-        fn numbers_are_read_as_the_library_reads_them(text in "[0-9x]{0,22}") {
-            prop_assert_eq!(number(text.as_bytes()), text.parse().ok());
         }
     }
 }

@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use corun_files::TaskStat;
 use corun_machine::descendants::{Mark, Orphans};
 use corun_trace::{Ending, SystemCall, Target, silence};
 use nix::errno::Errno;
@@ -358,16 +359,12 @@ struct Stat {
 impl Stat {
     fn of(leader: Pid, thread: Pid) -> io::Result<Self> {
         let text = corun_files::kernel_text(format!("/proc/{leader}/task/{thread}/stat"))?;
-        // After the name, which may hold anything, come state, ppid, pgrp, session, tty, tpgid, flags, minflt, cminflt, majflt,
-        // cmajflt, utime, stime, cutime and cstime.
-        let fields = text.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
-        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-        let field = |at: usize| -> io::Result<u64> {
-            let number = fields.get(at).and_then(|field| field.parse().ok());
-            number
-                .ok_or_else(|| io::Error::other("expected counts of a thread in stat, found none"))
+        let stat = TaskStat::parse(&text);
+        let field = |number: usize| {
+            let found = stat.and_then(|stat| stat.field(number));
+            found.ok_or_else(|| io::Error::other("expected counts of a thread in stat, found none"))
         };
-        Ok(Self { faults: field(7)?, children_ticks: field(13)? + field(14)? })
+        Ok(Self { faults: field(10)?, children_ticks: field(16)? + field(17)? })
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use corun_machine::kernel_clock::cpu_time_ns;
 use corun_stats::median;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -102,22 +103,14 @@ fn page_fault() -> io::Result<f64> {
         }
         // Where there are no huge pages it fails, and is not needed.
         libc::madvise(start, length, libc::MADV_NOHUGEPAGE);
-        let begin = thread_seconds();
+        let begin = cpu_time_ns();
         for page in 0..PAGES {
             start.cast::<u8>().add(page * PAGE).write_volatile(1);
         }
-        let taken = thread_seconds() - begin;
+        let taken = cpu_time_ns() - begin;
         libc::munmap(start, length);
-        Ok(taken / PAGES as f64)
+        Ok(taken as f64 * 1e-9 / PAGES as f64)
     }
-}
-
-/// This thread's run time.
-fn thread_seconds() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live value.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 #[cfg(test)]

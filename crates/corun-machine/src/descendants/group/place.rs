@@ -56,7 +56,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{CpuSet, FileError};
+    use crate::FileError;
 
     struct Tree(BTreeMap<String, String>);
 
@@ -65,16 +65,8 @@ mod tests {
             self.0.get(path).map(String::as_str).ok_or(FileError::Missing)
         }
 
-        fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
-            self.read(path)
-        }
-
         fn list(&mut self, _: &str) -> Vec<String> {
             Vec::new()
-        }
-
-        fn affinity(&mut self) -> Option<CpuSet> {
-            None
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corun_machine::doctor::{Pause, Report, draw};
-use corun_machine::{CpuSet, FileError, SystemFiles};
+use corun_machine::{FileError, SystemFiles};
 use proptest::prelude::*;
 
 /// Answers every question with one of a few texts, the next time with another one.
@@ -28,16 +28,8 @@ impl SystemFiles for Nonsense {
         }
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
-        self.read(path)
-    }
-
     fn list(&mut self, _: &str) -> Vec<String> {
         self.names.clone()
-    }
-
-    fn affinity(&mut self) -> Option<CpuSet> {
-        None
     }
 }
 

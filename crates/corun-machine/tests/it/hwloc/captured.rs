@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use corun_machine::{CpuSet, FileError, SystemFiles};
+use corun_machine::{FileError, SystemFiles};
 
 /// Files by their paths below the root.
 #[derive(Default)]
@@ -39,10 +39,6 @@ impl SystemFiles for CapturedFiles {
         self.0.get(path).map(String::as_str).ok_or(FileError::Missing)
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
-        self.read(path)
-    }
-
     fn list(&mut self, directory: &str) -> Vec<String> {
         let folder = format!("{directory}/");
         let mut names: Vec<String> = self
@@ -51,9 +47,5 @@ impl SystemFiles for CapturedFiles {
             .collect();
         names.dedup();
         names
-    }
-
-    fn affinity(&mut self) -> Option<CpuSet> {
-        None
     }
 }

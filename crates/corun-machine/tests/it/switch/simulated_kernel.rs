@@ -269,10 +269,6 @@ impl SystemFiles for Met {
         Ok(self.text.trim())
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
-        self.read(path)
-    }
-
     fn list(&mut self, directory: &str) -> Vec<String> {
         let below = format!("{directory}/");
         let files = self.kernel.files();
@@ -282,10 +278,6 @@ impl SystemFiles for Met {
             .map(|rest| rest.split('/').next().unwrap_or(rest).to_owned())
             .collect();
         names.into_iter().collect()
-    }
-
-    fn affinity(&mut self) -> Option<CpuSet> {
-        None
     }
 }
 

@@ -7,7 +7,9 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use corun_files::TaskStat;
 use corun_machine::Affinity;
+use corun_machine::kernel_clock::now_ns;
 use corun_record::{Arm, Evidence, Pinning, WorkerSample};
 
 use super::Service;
@@ -17,7 +19,6 @@ use super::report::LoadFile;
 use crate::evidence::{EvidenceReader, Usage};
 use crate::execution::ArmOutcome;
 use crate::execution::bindings::{Binding, Bindings};
-use crate::execution::clock::monotonic_ns;
 use crate::execution::error::ExecutionError;
 use crate::execution::interrupt::Interrupt;
 use crate::execution::output::Capture;
@@ -200,7 +201,7 @@ impl ServiceSample<'_> {
 
     /// A load whose server has gone says less about it than the server, which may still be about to end.
     fn await_end_of_server(&mut self) -> Result<(), ExecutionError> {
-        self.watch.start(monotonic_ns(), Some(LAST_BREATH));
+        self.watch.start(now_ns(), Some(LAST_BREATH));
         loop {
             match self.watch.next()? {
                 Event::Tick => {}
@@ -227,7 +228,7 @@ impl ServiceSample<'_> {
         }
         // SAFETY: signals a child that has not been collected.
         unsafe { libc::kill(server, signal.number()) };
-        self.watch.start(monotonic_ns(), Some(limit));
+        self.watch.start(now_ns(), Some(limit));
         loop {
             match self.watch.next()? {
                 Event::Tick => {}
@@ -283,7 +284,7 @@ impl ServiceSample<'_> {
             let error = std::io::Error::other("the kernel gave it other CPUs");
             return Err(ExecutionError::Start { stage, error });
         }
-        self.watch.start(monotonic_ns(), limit);
+        self.watch.start(now_ns(), limit);
         barrier.open();
         self.barriers[number] = Some(barrier);
         Ok(id)
@@ -389,11 +390,9 @@ impl CpuTime {
     /// Fields 14 to 17 of a process's `stat`: its own times, and those of its children that it has
     /// collected.
     fn parse(stat: &str) -> Option<Self> {
-        let (_, fields) = stat.rsplit_once(')')?;
-        let mut times = fields.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
-        let mut next = || times.next()?.ok();
-        let (user, system) = (next()?, next()?);
-        Some(Self { user: user + next()?, system: system + next()? })
+        let stat = TaskStat::parse(stat)?;
+        let sum = |own, children| Some(stat.field(own)? + stat.field(children)?);
+        Some(Self { user: sum(14, 16)?, system: sum(15, 17)? })
     }
 
     /// What was used since `before`, as the kernel gives that of an ended process.

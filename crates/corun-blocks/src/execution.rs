@@ -10,7 +10,7 @@ use crate::layout::{LINE, LINES, PATTERN};
 /// A block that was executed so many times, one copy after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execution {
-    /// The block at the address of its first copy; [`address_of`](crate::address_of) gives the others'.
+    /// The block at the address of its first copy; the others follow directly.
     pub block: Block,
     pub(crate) values: Vec<u64>,
     /// Where each iteration's values end.

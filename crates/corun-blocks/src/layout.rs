@@ -3,8 +3,6 @@
 //! What belongs to the harness is farther from the code than an address beside an instruction reaches,
 //! and far from what a register of [`PATTERN`] points to.
 
-use corun_trace::Block;
-
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use crate::BlockError;
 
@@ -45,9 +43,4 @@ pub(crate) fn check_size(bytes: usize) -> Result<(), BlockError> {
         return Err(BlockError::TooLarge { bytes, limit: MAX_CODE });
     }
     Ok(())
-}
-
-/// Where the copy of an executed block for this iteration, counted from 0, begins.
-pub fn address_of(block: &Block, iteration: usize) -> u64 {
-    block.address + iteration as u64 * (block.end() - block.address)
 }

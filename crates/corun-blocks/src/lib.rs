@@ -30,7 +30,7 @@ pub use agreement::{Agreement, agreement};
 pub use core_name::core_name;
 pub use error::{BlockError, Fault};
 pub use execution::{COPIES, Cycles, Execution, FrontEnd, Vendor};
-pub use layout::{PAGE, PATTERN, STACK_POINTER, address_of};
+pub use layout::{PAGE, PATTERN, STACK_POINTER};
 pub use list::{ListError, Listed, is_held_out, read_list};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use stepping::execute;

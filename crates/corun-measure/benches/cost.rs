@@ -99,18 +99,7 @@ fn work() -> Work {
 }
 
 fn arm(id: &str, cpus: Vec<u32>) -> Arm {
-    Arm {
-        id: id.to_owned(),
-        placement: id.parse().expect("a placement"),
-        core_type: None,
-        variant: None,
-        twin_of: None,
-        workers: 1,
-        cores: 1,
-        cpus,
-        idle_siblings: Vec::new(),
-        smt: None,
-    }
+    Arm { id: id.to_owned(), ..Arm::new(id.parse().expect("a placement"), 1, 1, cpus) }
 }
 
 /// The median makespan and the mean time from start to start, in seconds.

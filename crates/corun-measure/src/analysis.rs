@@ -305,18 +305,7 @@ mod tests {
     use super::*;
 
     fn arm(placement: Placement, cpus: &[u32]) -> Arm {
-        Arm {
-            id: placement.to_string(),
-            placement,
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers: cpus.len() as u32,
-            cores: 2,
-            cpus: cpus.to_vec(),
-            idle_siblings: Vec::new(),
-            smt: None,
-        }
+        Arm::new(placement, cpus.len() as u32, 2, cpus.to_vec())
     }
 
     /// The answer about siblings where every second time of theirs is forty times as long, and workers wait for their CPUs for
@@ -341,14 +330,13 @@ mod tests {
                 arm: arm.id.clone(),
                 makespan_s,
                 throughput: f64::from(arm.workers) / makespan_s,
-                rates: Default::default(),
-                latencies: Default::default(),
                 workers: vec![worker; arm.workers as usize],
                 evidence: Evidence {
                     cpu_wait: Some(cpu_wait),
                     user_s: busy,
                     ..Evidence::default()
                 },
+                ..Sample::default()
             }
         };
         let samples: Vec<Sample> =

@@ -415,29 +415,18 @@ mod tests {
     fn arm(id: &str, cpus: &[u32]) -> Arm {
         Arm {
             id: id.to_owned(),
-            placement: id.parse().unwrap_or(Placement::Single),
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers: cpus.len() as u32,
-            cores: 1,
-            cpus: cpus.to_vec(),
-            idle_siblings: Vec::new(),
-            smt: None,
+            ..Arm::new(id.parse().unwrap_or(Placement::Single), cpus.len() as u32, 1, cpus.to_vec())
         }
     }
 
     fn sample(arm: &str, evidence: Evidence) -> Sample {
         Sample {
             block: 0,
-            position: 0,
             arm: arm.to_owned(),
             makespan_s: 1.0,
-            rates: Default::default(),
-            latencies: Default::default(),
             throughput: 1.0,
-            workers: Vec::new(),
             evidence,
+            ..Sample::default()
         }
     }
 

@@ -76,15 +76,7 @@ mod tests {
     fn arm(id: &str, cpus: &[u32]) -> Arm {
         Arm {
             id: id.to_owned(),
-            placement: id.parse().unwrap_or(Placement::Single),
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers: cpus.len() as u32,
-            cores: 1,
-            cpus: cpus.to_vec(),
-            idle_siblings: Vec::new(),
-            smt: None,
+            ..Arm::new(id.parse().unwrap_or(Placement::Single), cpus.len() as u32, 1, cpus.to_vec())
         }
     }
 
@@ -98,14 +90,11 @@ mod tests {
         };
         let sample = Sample {
             block: 0,
-            position: 0,
             arm: arm.id.clone(),
             makespan_s: 0.5,
-            rates: Default::default(),
-            latencies: Default::default(),
             throughput: 1.0,
-            workers: Vec::new(),
             evidence,
+            ..Sample::default()
         };
         share(std::slice::from_ref(arm), &[sample], mode)
     }

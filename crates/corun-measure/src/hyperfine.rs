@@ -76,18 +76,7 @@ fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineErr
         return Err(HyperfineError("a result without a command".to_owned()));
     };
     let samples = samples(result, command)?;
-    let arm = Arm {
-        id: Placement::Free(Some(1)).to_string(),
-        placement: Placement::Free(Some(1)),
-        core_type: None,
-        variant: None,
-        twin_of: None,
-        workers: 1,
-        cores: 0,
-        cpus: Vec::new(),
-        idle_siblings: Vec::new(),
-        smt: None,
-    };
+    let arm = Arm::new(Placement::Free(Some(1)), 1, 0, Vec::new());
     let question = AnalysisRequest {
         practical: PRACTICAL,
         level: LEVEL,
@@ -189,12 +178,9 @@ fn samples(result: &Value, command: &str) -> Result<Vec<Sample>, HyperfineError>
             };
             Ok(Sample {
                 block,
-                position: 0,
                 arm: Placement::Free(Some(1)).to_string(),
                 makespan_s: seconds,
                 throughput: 1.0 / seconds,
-                rates: BTreeMap::new(),
-                latencies: BTreeMap::new(),
                 workers: vec![WorkerSample {
                     seconds,
                     subtracted_s: None,
@@ -208,6 +194,7 @@ fn samples(result: &Value, command: &str) -> Result<Vec<Sample>, HyperfineError>
                     max_resident_bytes: memory.unwrap_or(0.0) as u64,
                     ..Evidence::default()
                 },
+                ..Sample::default()
             })
         })
         .collect()

@@ -331,15 +331,7 @@ mod tests {
         assert_eq!(firsts(&cores), [1, 0]);
         let arm = Arm {
             id: "single".to_owned(),
-            placement: corun_record::Placement::Single,
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers: 1,
-            cores: 1,
-            cpus: vec![1],
-            idle_siblings: Vec::new(),
-            smt: None,
+            ..Arm::new(corun_record::Placement::Single, 1, 1, vec![1])
         };
         insta::assert_snapshot!(
             seen.choice(&cores, std::slice::from_ref(&arm)).unwrap().sentence,

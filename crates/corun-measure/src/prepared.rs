@@ -158,20 +158,12 @@ fn with_workload(request: &Request, name: &str) -> Request {
 fn alone(cores: &[Core]) -> Arm {
     let first = &cores[0];
     Arm {
-        id: Placement::Single.to_string(),
-        placement: Placement::Single,
-        core_type: None,
-        variant: None,
-        twin_of: None,
-        workers: 1,
-        cores: 1,
-        cpus: first.cpus[..1].to_vec(),
         idle_siblings: first
             .online_siblings
             .iter()
             .copied()
             .filter(|it| *it != first.cpus[0])
             .collect(),
-        smt: None,
+        ..Arm::new(Placement::Single, 1, 1, first.cpus[..1].to_vec())
     }
 }

@@ -268,15 +268,7 @@ mod tests {
     fn arm(id: &str, workers: u32, cores: u32) -> Arm {
         Arm {
             id: id.to_owned(),
-            placement: id.parse().expect("a placement"),
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers,
-            cores,
-            cpus: Vec::new(),
-            idle_siblings: Vec::new(),
-            smt: None,
+            ..Arm::new(id.parse().expect("a placement"), workers, cores, Vec::new())
         }
     }
 

@@ -173,15 +173,7 @@ fn fitting(
 ) -> Result<u64, ExecutionError> {
     let arm = Arm {
         id: "free".to_owned(),
-        placement: Placement::Free(Some(workers.get())),
-        core_type: None,
-        variant: None,
-        twin_of: None,
-        workers: workers.get(),
-        cores: 0,
-        cpus: Vec::new(),
-        idle_siblings: Vec::new(),
-        smt: None,
+        ..Arm::new(Placement::Free(Some(workers.get())), workers.get(), 0, Vec::new())
     };
     calibrate(
         &mut executor,

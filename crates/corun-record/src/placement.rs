@@ -161,6 +161,22 @@ pub struct Arm {
 }
 
 impl Arm {
+    /// The arm of a placement, by its name; nothing varies but the placement.
+    pub fn new(placement: Placement, workers: u32, cores: u32, cpus: Vec<u32>) -> Self {
+        Self {
+            id: placement.to_string(),
+            placement,
+            core_type: None,
+            variant: None,
+            twin_of: None,
+            workers,
+            cores,
+            cpus,
+            idle_siblings: Vec::new(),
+            smt: None,
+        }
+    }
+
     /// Whether each worker has a CPU: such workers wait for other work alone, while workers that share CPUs, or are
     /// placed by the kernel, wait for each other too.
     pub fn has_cpus_of_its_own(&self) -> bool {

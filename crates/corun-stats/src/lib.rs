@@ -33,7 +33,6 @@ mod random_effects;
 mod repeats;
 mod seed;
 mod sense;
-mod sizing;
 mod unusual;
 mod verdict;
 
@@ -51,7 +50,6 @@ pub use random_effects::{RandomEffects, random_effects};
 pub use repeats::{Repeats, repeats};
 pub use seed::fresh_seed;
 pub use sense::{TOO_UNCERTAIN, is_difference, says_something};
-pub use sizing::blocks_needed;
 pub use unusual::{Drift, drift, median, outliers, quantile};
 pub use verdict::{
     Bounds, Circumstances, Unsettled, Verdict, decide, decide_predicted, judge, lies_within,

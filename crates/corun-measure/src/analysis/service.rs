@@ -143,15 +143,13 @@ mod tests {
     fn arm(id: &str, workers: u32, twin_of: Option<&str>) -> Arm {
         Arm {
             id: id.to_owned(),
-            placement: twin_of.unwrap_or(id).parse::<Placement>().unwrap(),
-            core_type: None,
-            variant: None,
             twin_of: twin_of.map(str::to_owned),
-            workers,
-            cores: 2,
-            cpus: (0..workers).collect(),
-            idle_siblings: Vec::new(),
-            smt: None,
+            ..Arm::new(
+                twin_of.unwrap_or(id).parse::<Placement>().unwrap(),
+                workers,
+                2,
+                (0..workers).collect(),
+            )
         }
     }
 
@@ -180,19 +178,17 @@ mod tests {
             };
             Sample {
                 block,
-                position: 0,
                 arm: arm.id.clone(),
                 makespan_s: 5.0,
                 throughput: throughput * noise,
-                rates: BTreeMap::new(),
                 latencies: BTreeMap::from([("requests".to_owned(), latency)]),
-                workers: Vec::new(),
                 evidence: Evidence {
                     user_s: server_busy * 5.0 * f64::from(arm.workers),
                     foreign_busy: Some(0.0),
                     load_busy: Some(load_busy),
                     ..Evidence::default()
                 },
+                ..Sample::default()
             }
         };
         let samples: Vec<Sample> = (0..10)

@@ -225,15 +225,8 @@ mod tests {
     fn arm() -> Arm {
         Arm {
             id: "spread".into(),
-            placement: Placement::Spread(None),
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers: 2,
-            cores: 2,
-            cpus: vec![0, 1],
             idle_siblings: vec![4, 5],
-            smt: None,
+            ..Arm::new(Placement::Spread(None), 2, 2, vec![0, 1])
         }
     }
 

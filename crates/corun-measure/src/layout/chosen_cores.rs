@@ -98,19 +98,13 @@ impl ChosenCores {
             .collect();
         Arm {
             id: format!("{placement}{}", self.suffix),
-            placement,
             core_type: self.core_type.clone(),
-            variant: None,
-            twin_of: None,
-            workers: cpus.len() as u32,
-            cores: used.len() as u32,
             idle_siblings: used
                 .iter()
                 .flat_map(|core| core.online_siblings.iter().copied())
                 .filter(|cpu| !cpus.contains(cpu))
                 .collect(),
-            smt: None,
-            cpus,
+            ..Arm::new(placement, cpus.len() as u32, used.len() as u32, cpus)
         }
     }
 }

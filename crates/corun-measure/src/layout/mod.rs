@@ -122,18 +122,12 @@ impl Layout {
         };
         for placement in wanted {
             if let Placement::Free(workers) = placement {
-                self.push_with_twin(Arm {
-                    id: placement.to_string(),
+                self.push_with_twin(Arm::new(
                     placement,
-                    core_type: None,
-                    variant: None,
-                    twin_of: None,
-                    workers: workers.unwrap_or(default_workers),
-                    cores: 0,
-                    cpus: Vec::new(),
-                    idle_siblings: Vec::new(),
-                    smt: None,
-                });
+                    workers.unwrap_or(default_workers),
+                    0,
+                    Vec::new(),
+                ));
             }
         }
     }

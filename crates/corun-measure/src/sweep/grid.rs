@@ -94,16 +94,8 @@ impl Grid {
         let idle_siblings = siblings.filter(|cpu| !cpus.contains(cpu)).copied().collect();
         let placement = self.placement(point);
         Arm {
-            id: placement.to_string(),
-            placement,
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers: point.workers,
-            cores: used.len() as u32,
             idle_siblings,
-            smt: None,
-            cpus: cpus.to_vec(),
+            ..Arm::new(placement, point.workers, used.len() as u32, cpus.to_vec())
         }
     }
 

@@ -15,19 +15,17 @@ use corun_measure::experiment::{ArmOutcome, Executor};
 use corun_record::{Answer, Arm, Displaced, Evidence, Metric, Mode, Pinning, Sample};
 use tempfile::TempDir;
 
+const QUESTION: AnalysisRequest = AnalysisRequest {
+    practical: 0.01,
+    level: 0.95,
+    seed: 1,
+    mode: Mode::Copies,
+    workers: Workers::Alike,
+    row: None,
+};
+
 fn arm(id: &str, cpus: Vec<u32>) -> Arm {
-    Arm {
-        id: id.to_owned(),
-        placement: id.parse().unwrap(),
-        core_type: None,
-        variant: None,
-        twin_of: None,
-        workers: cpus.len() as u32,
-        cores: 1,
-        cpus,
-        idle_siblings: Vec::new(),
-        smt: None,
-    }
+    Arm { id: id.to_owned(), ..Arm::new(id.parse().unwrap(), cpus.len() as u32, 1, cpus) }
 }
 
 /// Runs a shell script once on the first CPU that corun may use.
@@ -168,13 +166,9 @@ fn an_arm_that_was_left_is_not_compared() {
         let of_block = |block: u32| {
             arms.iter().map(move |arm| Sample {
                 block,
-                position: 0,
                 arm: arm.id.clone(),
                 makespan_s: 1.0 + f64::from(block) / 100.0,
-                rates: Default::default(),
-                latencies: Default::default(),
                 throughput: 1.0,
-                workers: Vec::new(),
                 evidence: Evidence {
                     displaced: if arm.id == "stacked" && block == 1 {
                         displaced.to_vec()
@@ -183,20 +177,13 @@ fn an_arm_that_was_left_is_not_compared() {
                     },
                     ..Evidence::default()
                 },
+                ..Sample::default()
             })
         };
         (0..3).flat_map(of_block).collect()
     };
     let is_compared = |displaced: &[Displaced]| {
-        let question = AnalysisRequest {
-            practical: 0.01,
-            level: 0.95,
-            seed: 1,
-            mode: Mode::Copies,
-            workers: Workers::Alike,
-            row: None,
-        };
-        let analysis = analyse(&arms, &samples(displaced), &question, None);
+        let analysis = analyse(&arms, &samples(displaced), &QUESTION, None);
         let compares = analysis.observations.iter().any(|it| it.metric == Metric::TimeSlicing);
         assert_eq!(compares, !analysis.verdicts.is_empty());
         compares
@@ -214,26 +201,15 @@ fn nothing_is_said_of_where_a_program_runs_that_waits() {
     let verdict = |cpu_s: f64, cpu_wait: Option<f64>| {
         let of = |block: u32, id: &str, throughput: f64| Sample {
             block,
-            position: 0,
             arm: id.to_owned(),
             makespan_s: 1.0,
-            rates: Default::default(),
-            latencies: Default::default(),
             throughput: throughput + f64::from(block) / 1000.0,
-            workers: Vec::new(),
             evidence: Evidence { user_s: cpu_s, cpu_wait, ..Evidence::default() },
+            ..Sample::default()
         };
         let pair = |block| [of(block, "spread", 1.0), of(block, "stacked", 2.0)];
         let samples: Vec<Sample> = (0..9).flat_map(pair).collect();
-        let question = AnalysisRequest {
-            practical: 0.01,
-            level: 0.95,
-            seed: 1,
-            mode: Mode::Copies,
-            workers: Workers::Alike,
-            row: None,
-        };
-        let analysis = analyse(&arms, &samples, &question, None);
+        let analysis = analyse(&arms, &samples, &QUESTION, None);
         let [verdict] = analysis.verdicts.as_slice() else { panic!("{analysis:?}") };
         let waits = analysis.caveats.iter().any(|caveat| caveat.kind == "waits");
         (verdict.answer, verdict.sentence.clone(), waits)
@@ -261,14 +237,11 @@ fn energy_is_counted_for_each_operation() {
     let arms = [arm("spread", vec![0]), arm("single", vec![1])];
     let of = |block: u32, id: &str, joules: Option<f64>| Sample {
         block,
-        position: 0,
         arm: id.to_owned(),
         makespan_s: 2.0,
-        rates: Default::default(),
-        latencies: Default::default(),
         throughput: 5.0,
-        workers: Vec::new(),
         evidence: Evidence { package_joules: joules, ..Evidence::default() },
+        ..Sample::default()
     };
     let samples: Vec<Sample> = (0..3)
         .flat_map(|block| {
@@ -276,15 +249,7 @@ fn energy_is_counted_for_each_operation() {
             [counted, of(block, "single", (block > 0).then_some(1.0))]
         })
         .collect();
-    let question = AnalysisRequest {
-        practical: 0.01,
-        level: 0.95,
-        seed: 1,
-        mode: Mode::Copies,
-        workers: Workers::Alike,
-        row: None,
-    };
-    let analysis = analyse(&arms, &samples, &question, None);
+    let analysis = analyse(&arms, &samples, &QUESTION, None);
     let energy: Vec<_> = analysis
         .observations
         .iter()

@@ -71,15 +71,7 @@ fn arms() -> Vec<Arm> {
     ARMS.iter()
         .map(|id| Arm {
             id: (*id).to_owned(),
-            placement: id.parse().unwrap_or(Placement::Single),
-            core_type: None,
-            variant: None,
-            twin_of: None,
-            workers: 1,
-            cores: 1,
-            cpus: pins(id),
-            idle_siblings: Vec::new(),
-            smt: None,
+            ..Arm::new(id.parse().unwrap_or(Placement::Single), 1, 1, pins(id))
         })
         .collect()
 }

@@ -159,14 +159,12 @@ impl Node {
             arm: arm.to_owned(),
             makespan_s: (-log).exp(),
             throughput: log.exp(),
-            rates: BTreeMap::new(),
-            latencies: BTreeMap::new(),
-            workers: Vec::new(),
             evidence: Evidence {
                 clocks: vec![clock(0), clock(1)],
                 foreign_busy: Some(self.foreign),
                 ..Evidence::default()
             },
+            ..Sample::default()
         }
     }
 }
@@ -189,15 +187,12 @@ fn workload() -> Workload {
 fn arm(id: &str, workers: u32) -> Arm {
     Arm {
         id: id.to_owned(),
-        placement: id.parse::<Placement>().expect("a placement"),
-        core_type: None,
-        variant: None,
-        twin_of: None,
-        workers,
-        cores: 4,
-        cpus: (0..workers).collect(),
-        idle_siblings: Vec::new(),
-        smt: None,
+        ..Arm::new(
+            id.parse::<Placement>().expect("a placement"),
+            workers,
+            4,
+            (0..workers).collect(),
+        )
     }
 }
 

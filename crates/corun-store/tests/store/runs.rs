@@ -41,15 +41,8 @@ pub(crate) fn origin(command: &str) -> Origin {
 pub(crate) fn run(started: &str, blocks: u32) -> Run {
     let arm = |id: &str, twin_of: Option<&str>| Arm {
         id: id.to_owned(),
-        placement: Placement::Spread(None),
-        core_type: None,
-        variant: None,
         twin_of: twin_of.map(str::to_owned),
-        workers: 2,
-        cores: 2,
-        cpus: vec![0, 1],
-        idle_siblings: Vec::new(),
-        smt: None,
+        ..Arm::new(Placement::Spread(None), 2, 2, vec![0, 1])
     };
     let arms = vec![arm("spread", None), arm("spread.aa", Some("spread"))];
     let value = 1.5;
@@ -110,8 +103,6 @@ pub(crate) fn block(block: u32) -> [Sample; 2] {
         arm: arm.to_owned(),
         makespan_s: 1.0 + f64::from(block) / 7.0,
         throughput: 2.0,
-        rates: Default::default(),
-        latencies: Default::default(),
         workers: vec![WorkerSample {
             seconds: 1.0,
             subtracted_s: None,
@@ -120,5 +111,6 @@ pub(crate) fn block(block: u32) -> [Sample; 2] {
             check: None,
         }],
         evidence: Evidence { aperf_ghz: Some(3.5), user_s: 1.0, ..Evidence::default() },
+        ..Sample::default()
     })
 }

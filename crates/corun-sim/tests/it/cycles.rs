@@ -2,9 +2,6 @@
 //! (a model's figure, a rule of the core) shows here which cores and placements it reaches: read the difference,
 //! then accept it with `INSTA_UPDATE=always`.
 
-#[path = "blocks/mod.rs"]
-mod blocks;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -13,6 +10,8 @@ use corun_model::timing::TimingTable;
 use corun_sim::thread_mapping::{MappingRequest, map_threads};
 use corun_sim::{PageSize, Phase, Process, Setup, Unwatched, in_parallel, simulate_together};
 use corun_trace::format::Trace;
+
+use crate::blocks;
 
 const PLACEMENTS: [&str; 4] = ["spread", "full", "stacked", "free@3"];
 

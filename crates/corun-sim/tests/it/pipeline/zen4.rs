@@ -4,9 +4,9 @@ use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::{Part, Unwatched, simulate};
 
-use super::blocks::{cycles_on, model};
-use super::made::Loop;
 use super::{assert_near, cycles_at, cycles_of_a_round};
+use crate::blocks::{cycles_on, model};
+use crate::made::Loop;
 
 /// Where all accesses are but where a test says otherwise.
 const PLACE: u64 = 0x10_0000;

@@ -1,14 +1,12 @@
 //! No block is faster than its slots, whatever its core does for free.
 
-#[path = "blocks/mod.rs"]
-mod blocks;
-
-use blocks::{cycles, model};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::uops::Lowering;
 use corun_sim::{Copies, steady_state};
 use proptest::prelude::*;
+
+use crate::blocks::{self, cycles, model};
 
 /// What cores do without executing anything, or nearly so: NOPs of all lengths, hints, copies,
 /// zero idioms, exchanges of the x87 stack, prefetches; and additions.

@@ -1,12 +1,11 @@
 //! Siblings on one core: outcomes that follow from the model by reasoning, for every model.
 
-mod made;
-
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, Policy, Vendor};
 use corun_sim::{Part, Unwatched, simulate};
 use corun_trace::format::Trace;
-use made::{By, Loop, body, simulated, smt_yield};
+
+use crate::made::{self, By, Loop, body, simulated, smt_yield};
 
 /// Every core, without the bound on the rounds of a loop, which would hide what other resources do to short loops.
 fn models() -> Vec<CoreModel> {

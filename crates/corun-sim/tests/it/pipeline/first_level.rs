@@ -3,8 +3,8 @@
 use corun_model::CoreModel;
 
 use super::assert_near;
-use super::blocks::model;
 use super::front_end::{cycles_each, rounds, to};
+use crate::blocks::model;
 
 const AT: u64 = 0x1000;
 

@@ -3,7 +3,7 @@
 //!
 //! `CORUN_LIVENESS_RUNS=N` asks for more than the few hundred windows of a usual run, and `CORUN_LIVENESS_TRACES=FOLDER`
 //! for those of other traces (`*.trace`), for instance
-//! `CORUN_LIVENESS_RUNS=20000 cargo test --release -p corun-sim --test liveness`.
+//! `CORUN_LIVENESS_RUNS=20000 cargo test --release -p corun-sim --test it liveness`.
 
 use std::path::{Path, PathBuf};
 

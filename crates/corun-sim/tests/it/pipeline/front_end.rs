@@ -6,8 +6,9 @@ use corun_sim::{Part, Simulated, Unwatched, simulate};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Sink, decode};
 
-use super::blocks::model;
-use super::{assert_near, made};
+use super::assert_near;
+use crate::blocks::model;
+use crate::made;
 
 /// The second half of a program's instructions.
 fn second_half(core: &CoreModel, trace: &Trace) -> Simulated {

@@ -2,8 +2,8 @@
 
 use corun_model::CoreModel;
 
-use super::blocks::{cycles_on, model};
 use super::{assert_near, cycles_of_a_round};
+use crate::blocks::{cycles_on, model};
 
 /// A block on the model with one of its rules left out.
 fn without(code: &[u8], leave_out: fn(&mut CoreModel)) -> f64 {

@@ -1,25 +1,19 @@
 //! The pipeline on code whose cycles follow from the model by hand, and properties that hold of any code.
 
-mod blocks;
-#[path = "pipeline/first_level.rs"]
 mod first_level;
-#[path = "pipeline/front_end.rs"]
 mod front_end;
-#[allow(dead_code)]
-mod made;
-#[path = "pipeline/skylake.rs"]
 mod skylake;
-#[path = "pipeline/zen4.rs"]
 mod zen4;
-#[path = "pipeline/zen5.rs"]
 mod zen5;
 
-use blocks::{cycles, cycles_on, model};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::uops::Lowering;
 use corun_sim::{Copies, Part, Unwatched, simulate, steady_state};
 use proptest::prelude::*;
+
+use crate::blocks::{self, cycles, cycles_on, model};
+use crate::made;
 
 /// Cycles of a copy in steady state, with a place for each memory operand of each copy; all pages are one.
 fn cycles_at(model: &CoreModel, code: &[u8], places: impl Fn(u64) -> Vec<u64>) -> f64 {

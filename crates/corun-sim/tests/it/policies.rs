@@ -1,14 +1,12 @@
 //! Every resource of every model: siblings notice how they share it, or corun says that they do not.
 
-#[allow(dead_code)]
-mod made;
-
 use std::collections::HashMap;
 
 use corun_model::{CoreModel, OpCache, Policy};
 use corun_sim::in_parallel;
 use corun_trace::format::Trace;
-use made::{Loop, simulated};
+
+use crate::made::{self, Loop, simulated};
 
 /// What a pair of programs is made to wait for; where it has a size, the second one's is two thirds of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

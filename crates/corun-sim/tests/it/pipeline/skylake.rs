@@ -1,7 +1,7 @@
 //! Blocks of BHive (Chen et al. 2019) on a Skylake, cycles of a copy beside what the model gives.
 
-use super::blocks::model;
 use super::{assert_near, cycles_at};
+use crate::blocks::model;
 
 /// add rsp, 1384; pop rbx; pop rbp; pop r12; pop r13; pop r14; pop r15: 5.72 cycles there.
 #[test]

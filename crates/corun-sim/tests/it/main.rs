@@ -1,0 +1,10 @@
+//! The simulated core from outside: cycles that follow by hand, properties of any code, and every cycle as it was.
+
+mod blocks;
+mod bounds;
+mod cycles;
+mod liveness;
+mod made;
+mod pipeline;
+mod policies;
+mod siblings;

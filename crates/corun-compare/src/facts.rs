@@ -50,8 +50,7 @@ impl Facts {
     }
 }
 
-/// The facts that are known to differ between some of these runs. A fact that a run does not say is no difference:
-/// documents of older versions know fewer.
+/// The facts that are known to differ between some of these runs. A fact that a run does not say is no difference.
 pub(crate) fn differences(runs: &[&Facts]) -> Vec<RunDifference> {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in runs.iter().flat_map(|run| &run.0) {

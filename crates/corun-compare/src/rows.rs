@@ -373,7 +373,7 @@ impl Pair<'_> {
             run: self.run,
             workload: (!self.single).then(|| self.base.title()),
             metric: self.after.metric,
-            source: Some(self.after.source),
+            source: self.after.source,
             arm: self.after.arm.clone(),
             base_arm: (self.before.arm != self.after.arm).then(|| self.before.arm.clone()),
             against: self.after.against.clone(),

@@ -1,6 +1,6 @@
 //! What a comparison of runs shows, in sentences.
 
-use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison, Source};
+use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison};
 use corun_stats::{FLOOR_DEVIATION, Unsettled, percent};
 
 /// Earlier runs from which on the history weighs more than the floor in most cases.
@@ -33,7 +33,7 @@ fn subject(row: &ComparedObservation) -> String {
         Some(base) => format!("{} beside {base}", row.arm),
         None => row.arm.clone(),
     };
-    let source = row.source.map_or("", Source::prefix);
+    let source = row.source.prefix();
     format!("{workload}{source}{}{of} of {arms}", row.metric.name())
 }
 

@@ -213,7 +213,7 @@ fn one_series(
     Some(TrendSeries {
         core_model: core_model.cloned(),
         metric: key.metric,
-        source: Some(key.source),
+        source: key.source,
         arm: key.arm.clone(),
         against: key.against.clone(),
         of: key.of.clone(),

@@ -78,13 +78,10 @@ pub struct Fills {
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
     /// The one whose last use is longest ago.
-    #[serde(alias = "least-recent")]
     Lru,
     /// One that was not used since all others were: a bit for each.
-    #[serde(alias = "pseudo-least-recent")]
     PseudoLru,
     /// One that is predicted to be used last: two bits for each (RRIP, Jaleel et al. 2010).
-    #[serde(alias = "re-reference")]
     Rrip,
     /// Of two at random the one whose last use is longer ago: between chance and `Lru`, for caches whose
     /// size shows as a slope and not as a step.

@@ -16,7 +16,6 @@ mod library;
 mod memory;
 mod places;
 mod published;
-mod renamed;
 mod setting;
 mod sharing;
 mod sources;

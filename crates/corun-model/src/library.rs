@@ -7,7 +7,7 @@ use corun_record::{nearest_first, on_one_line, shortened};
 
 use super::error::{Fault, ModelError};
 use super::places::Places;
-use super::{CoreModel, check, renamed};
+use super::{CoreModel, check};
 
 /// Name and text of every model file, by name; the build lists the folder.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
@@ -15,7 +15,7 @@ const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 /// The `format` of a model file.
 pub const FORMAT: &str = "corun-model";
 /// The newest `version` of a model file that can be read.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 1;
 /// Mistakes of a file that are reported.
 const MAX_FAULTS: usize = 100;
 /// Characters of a sentence about one.
@@ -84,7 +84,6 @@ impl CoreModel {
             wrong(vec![(place, format!("{} in `{line}`", on_one_line(error.message().trim())))])
         };
         let mut table = toml::de::DeTable::parse(text).map_err(unreadable)?;
-        renamed::rename(table.get_mut());
         let places = Places::of(table.get_ref());
         let unprintable: Vec<(usize, String)> = places
             .unprintable()

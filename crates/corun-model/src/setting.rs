@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error::ModelError;
 use super::places::Places;
-use super::{CoreModel, Policy, check, renamed};
+use super::{CoreModel, Policy, check};
 
 /// The most fields that are listed where several were found.
 const SHOWN: usize = 6;
@@ -125,15 +125,11 @@ pub fn is_setting_of(name: &str, path: &str) -> bool {
     is_meant(&path.replace('.', "/"), name)
 }
 
-/// Whether a name is the end of a field's path, or of the path that the field had once.
+/// Whether a name is the end of a field's path.
 fn is_meant(path: &str, name: &str) -> bool {
-    let is_end = |names: &[&str]| {
-        let mut names = names.iter().rev();
-        name.rsplit('.').all(|wanted| names.next().is_some_and(|it| wanted == "*" || *it == wanted))
-    };
-    let present: Vec<&str> = names(path).collect();
-    let former = renamed::former(&present.join("."));
-    is_end(&present) || former.is_some_and(|former| is_end(&former.split('.').collect::<Vec<_>>()))
+    let names: Vec<&str> = names(path).collect();
+    let mut names = names.iter().rev();
+    name.rsplit('.').all(|wanted| names.next().is_some_and(|it| wanted == "*" || *it == wanted))
 }
 
 #[cfg(test)]

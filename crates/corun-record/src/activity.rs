@@ -27,7 +27,6 @@ pub struct Activity {
 
 impl Body for Activity {
     const FORMAT: &'static str = "corun-activity";
-    const VERSION: u32 = 1;
 }
 
 /// How the times with several busy siblings were found, and how far to trust them.

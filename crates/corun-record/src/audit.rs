@@ -7,7 +7,6 @@ use crate::json::Document;
 use crate::observation::Observation;
 use crate::record::Body;
 use crate::run::{Caveat, Ending, MachineSummary};
-use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun audit --list` shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +32,6 @@ pub struct ListedAuditProperty {
 
 impl Body for AuditPropertyList {
     const FORMAT: &str = "corun-audit-properties";
-    const VERSION: u32 = 1;
 }
 
 /// What `corun audit --json` writes.
@@ -183,15 +181,4 @@ impl AuditVerdict {
 
 impl Document for Audit {
     const FORMAT: &str = "corun-audit";
-    const VERSION: u32 = 2;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        interrupted_to_ending(json);
-        rename(json, "budget_s", "max_time_s");
-        rename(json, "held_on", "pinned_to");
-        rename(json, "witness", "evidence_source");
-        each(json, "rows", |row| {
-            each(row, "readings", |reading| rename(reading, "explained", "attributed"));
-        });
-    }
 }

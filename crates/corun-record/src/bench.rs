@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
 use crate::run::{Caveat, Ending, MachineSummary, Run};
-use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun bench --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,11 +50,4 @@ pub struct WorkloadNotPossible {
 
 impl Document for Bench {
     const FORMAT: &str = "corun-bench";
-    const VERSION: u32 = 2;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        interrupted_to_ending(json);
-        rename(json, "missing", "not_possible");
-        each(json, "runs", Run::upgrade);
-    }
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
 use crate::simulation::{SimulatedCore, TimingRows};
-use crate::upgrade::{model_to_core, rename, warning_to_caveats};
 
 /// What `corun simulate --block-file FILE --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,37 +64,20 @@ impl SimulatedBlock {
 
 impl Body for Blocks {
     const FORMAT: &str = "corun-blocks";
-    const VERSION: u32 = 3;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        warning_to_caveats(json);
-        rename(json, "score", "agreement");
-        model_to_core(json);
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::json::Document;
-    use crate::record::Record;
 
     #[test]
-    fn documents_of_earlier_versions_are_read() {
-        let mut old = json!({
-            "format": "corun-blocks", "version": 1, "model": "zen4", "warning": null,
-            "score": { "blocks": 1, "mean_error": 0.5, "median_error": 0.5, "tau_b": null },
-            "timing_rows": { "executed": 7, "by_class": 0, "inherited": 0 },
-            "blocks": [{ "block": "90", "predicted": 0.5, "measured": 1.0, "reason": null }]
-        });
-        let first = Record::<Blocks>::from_json(&old.to_string()).unwrap();
-        old.as_object_mut().unwrap().remove("warning");
-        (old["version"], old["caveats"]) = (2.into(), json!([]));
-        assert_eq!(Record::<Blocks>::from_json(&old.to_string()).unwrap(), first);
-        assert_eq!(first.body.agreement.unwrap().tau_b, None);
-        assert_eq!(first.body.blocks[0].error(), Some(-0.5));
-        assert_eq!(Record::<Blocks>::from_json(&first.to_json()).unwrap(), first);
+    fn the_error_is_a_share_of_the_measured_cycles() {
+        let block = |measured| SimulatedBlock {
+            block: "90".to_owned(),
+            predicted: Some(0.5),
+            measured,
+            reason: None,
+        };
+        assert_eq!((block(Some(1.0)).error(), block(None).error()), (Some(-0.5), None));
     }
 }

@@ -2,10 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::record::Body;
-use crate::upgrade::rename;
 
 /// What `corun calibrate` measured of a core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -212,50 +210,12 @@ pub struct TimingAgreement {
 
 impl Body for CoreCalibration {
     const FORMAT: &str = "corun-calibration";
-    const VERSION: u32 = 2;
-
-    fn upgrade(json: &mut Value) {
-        rename(json, "beside", "figures");
-        let Some(fields) = json.as_object_mut() else { return };
-        // Version 1 did not say how many rows were made of the forms.
-        let rows = fields.get("forms").and_then(Value::as_array).map_or(0, Vec::len);
-        fields.insert("timing_rows".to_owned(), rows.into());
-        fields.insert("adjusted_rows".to_owned(), 0.into());
-    }
 }
 
 impl Body for FormCalibration {
     const FORMAT: &str = "corun-form-timings";
-    const VERSION: u32 = 1;
 }
 
 impl Body for BlockTimings {
     const FORMAT: &str = "corun-block-timings";
-    const VERSION: u32 = 1;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Document, Record};
-
-    #[test]
-    fn a_calibration_of_version_1_is_read_with_its_former_names() {
-        let spread = r#"{ "median": 240.0, "p10": 239.5, "p90": 241.0, "samples": 9 }"#;
-        let old = format!(
-            r#"{{ "format": "corun-calibration", "version": 1, "core": "a core", "cpu": 1,
-                "base": "zen3", "reason": "it was asked for",
-                "fields": [{{ "field": "back.rob.entries", "measured": {spread}, "value": 240.0,
-                              "base": 256.0, "published": null }}],
-                "beside": [{{ "name": "latency of memory", "is_field": false,
-                              "measured": {spread}, "unit": "cycles" }}],
-                "forms": [{{ "form": "add r64 r64", "latency": {spread}, "cycles": null,
-                             "slots": null }}],
-                "not_measured": [], "disturbed": {{ "samples": 90, "unsteady": 0, "switched": 0,
-                "shared": 30, "never_alone": 1 }} }}"#
-        );
-        let found = Record::<CoreCalibration>::from_json(&old).unwrap().body;
-        assert_eq!((found.figures[0].name.as_str(), found.timing_rows), ("latency of memory", 1));
-        assert_eq!(found.forms[0].differing_base, None);
-    }
 }

@@ -64,7 +64,6 @@ pub struct CapacityCurve {
 
 impl Body for CapacityCurve {
     const FORMAT: &'static str = "corun-capacity";
-    const VERSION: u32 = 1;
 }
 
 impl CapacityCurve {

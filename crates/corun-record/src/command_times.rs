@@ -26,7 +26,6 @@ pub struct CommandTimes {
 
 impl Body for CommandTimes {
     const FORMAT: &'static str = "corun-command-times";
-    const VERSION: u32 = 1;
 }
 
 impl CommandTimes {

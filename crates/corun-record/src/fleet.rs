@@ -158,10 +158,8 @@ impl FleetCounts {
 
 impl Body for FleetPlan {
     const FORMAT: &'static str = "corun-fleet-plan";
-    const VERSION: u32 = 1;
 }
 
 impl Body for FleetStatus {
     const FORMAT: &'static str = "corun-fleet-status";
-    const VERSION: u32 = 1;
 }

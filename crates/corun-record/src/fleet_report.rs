@@ -33,7 +33,6 @@ pub struct FleetReport {
 
 impl Body for FleetReport {
     const FORMAT: &'static str = "corun-fleet-report";
-    const VERSION: u32 = 1;
 }
 
 /// Nodes of the same hardware.

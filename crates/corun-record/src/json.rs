@@ -1,4 +1,4 @@
-//! The model as JSON: written with a version, read with every version up to it.
+//! The model as JSON: written with a version; a version above it is refused.
 
 use std::fmt::Write as _;
 
@@ -13,16 +13,13 @@ use crate::{Actionable, Exit, steers};
 pub trait Document: Serialize + DeserializeOwned + JsonSchema {
     /// The `format` of its JSON.
     const FORMAT: &'static str;
-    /// The `version` that this program writes.
-    const VERSION: u32;
+    /// The `version` that this program writes, and the newest that it reads.
+    const VERSION: u32 = 1;
 
     /// The document as JSON text, ended by a newline.
     fn to_json(&self) -> String {
         json_text(self)
     }
-
-    /// Renames what an older version called otherwise; `json` is of a version below [`Self::VERSION`].
-    fn upgrade(_json: &mut serde_json::Value) {}
 
     /// Reads a document of any version up to [`Self::VERSION`].
     ///
@@ -154,15 +151,7 @@ fn read<T: Document>(text: &str) -> Result<T, ReadError> {
     if !(1..=T::VERSION).contains(&version) {
         return Err(ReadError::Version { newest: T::VERSION, found: version });
     }
-    if version == T::VERSION {
-        return serde_json::from_str(text).map_err(invalid);
-    }
-    let mut json: serde_json::Value = serde_json::from_str(text).map_err(invalid)?;
-    T::upgrade(&mut json);
-    if let Some(fields) = json.as_object_mut() {
-        fields.insert("version".to_owned(), T::VERSION.into());
-    }
-    serde_json::from_value(json).map_err(invalid)
+    serde_json::from_str(text).map_err(invalid)
 }
 
 #[cfg(test)]

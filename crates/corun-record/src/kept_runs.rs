@@ -53,5 +53,4 @@ pub struct KeptRun {
 
 impl Body for KeptRunList {
     const FORMAT: &'static str = "corun-runs";
-    const VERSION: u32 = 1;
 }

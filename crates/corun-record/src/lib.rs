@@ -48,7 +48,6 @@ mod trace_info;
 mod trace_plan;
 mod tree;
 mod trend;
-mod upgrade;
 mod workload;
 mod yields;
 

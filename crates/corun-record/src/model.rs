@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::record::Body;
 use crate::tree::Tree;
@@ -172,51 +171,16 @@ pub struct ModelDifference {
 
 impl Body for ModelList {
     const FORMAT: &str = "corun-models";
-    const VERSION: u32 = 1;
 }
 
 impl Body for ModelDescription {
     const FORMAT: &str = "corun-model";
-    // Versions 1 and 2 were those of the model's file.
-    const VERSION: u32 = 3;
-
-    fn upgrade(json: &mut Value) {
-        let Some(fields) = json.as_object_mut() else { return };
-        let sentence = fields.get("validation").and_then(Value::as_str);
-        let is_validated = sentence.is_some_and(|it| it.starts_with("validated"));
-        fields.insert("is_validated".to_owned(), is_validated.into());
-        fields.insert("differing".to_owned(), Value::Array(Vec::new()));
-    }
 }
 
 impl Body for ModelChecks {
     const FORMAT: &str = "corun-model-checks";
-    const VERSION: u32 = 1;
 }
 
 impl Body for ModelDifferences {
     const FORMAT: &str = "corun-model-differences";
-    const VERSION: u32 = 1;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Document, Record};
-
-    #[test]
-    fn a_model_of_version_2_is_read_with_what_it_said_of_its_checks() {
-        let old = r#"{ "format": "corun-model", "version": 2, "name": "zen4",
-            "validation": "validated against a list: 45 of 45 agree", "timing_rows": 2,
-            "inherited_rows": 1, "title": "a core", "vendor": "amd", "smt_width": 2,
-            "gigahertz": 3.7, "timing": "zen4", "overlays": [], "validated": "against a list",
-            "sources": {}, "estimates": {}, "front": {}, "back": { "rob": { "entries": 320 } },
-            "memory": {}, "hierarchy": {} }"#;
-        let model = Record::<ModelDescription>::from_json(old).unwrap().body;
-        assert!(model.is_validated && model.differing.is_empty());
-        let unvalidated = old.replace("validated against a list", "unvalidated: 1 differs");
-        assert!(!Record::<ModelDescription>::from_json(&unvalidated).unwrap().body.is_validated);
-        let rob = model.back.get("rob").and_then(|rob| rob.get("entries")).and_then(Tree::text);
-        assert_eq!(rob.as_deref(), Some("320"));
-    }
 }

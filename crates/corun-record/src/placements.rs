@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::issue::IssueCycles;
 use crate::observation::Metric;
@@ -12,7 +11,6 @@ use crate::page_size::PageSize;
 use crate::placement::Placement;
 use crate::record::Body;
 use crate::simulation::{SimulatedCore, TimingRows};
-use crate::upgrade::{each, model_to_core, rename, warning_to_caveats, within};
 
 /// What `corun simulate --placement --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -120,66 +118,4 @@ pub struct VariedResource {
 
 impl Body for Placements {
     const FORMAT: &str = "corun-placements";
-    const VERSION: u32 = 3;
-
-    fn upgrade(json: &mut Value) {
-        warning_to_caveats(json);
-        model_to_core(json);
-        for comparisons in ["comparisons", "refused"] {
-            each(json, comparisons, |comparison| {
-                rename(comparison, "least", "low");
-                rename(comparison, "most", "high");
-                rename(comparison, "reference", "against");
-                within(comparison, "metric", words_to_metric);
-            });
-        }
-    }
-}
-
-/// Turns the words of versions 1 and 2 into the name of a metric.
-fn words_to_metric(metric: &mut Value) {
-    let metrics =
-        [Metric::SmtYield, Metric::MultitaskingGain, Metric::CoreEquivalence, Metric::Makespan];
-    if let Some(known) = metrics.iter().find(|known| Some(known.name()) == metric.as_str()) {
-        *metric = json!(known);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::Document;
-    use crate::record::Record;
-
-    #[test]
-    fn documents_of_earlier_versions_are_read() {
-        let worker = json!({ "worker": 0, "core": 0, "logical_cpu": 0, "instructions": 10,
-                             "cycles": [5.0], "stack": { "retiring": 5.0 } });
-        let placement =
-            |name: &str| json!({ "placement": name, "cores": 1, "phases": 1, "workers": [worker] });
-        let ratio = json!({ "metric": "SMT yield", "placement": "full", "reference": "spread",
-                            "mean": 1.2, "least": 1.1, "most": 1.3 });
-        let refused = json!({ "metric": "time", "placement": "full@2", "reference": "single",
-                              "reason": "expected 1 to 2, found 3" });
-        let old = json!({
-            "format": "corun-placements", "version": 1, "model": "zen4", "settings": { "rob.policy": "shared" },
-            "warning": null, "workers": ["a.trace"], "placements": [placement("spread"), placement("full")],
-            "comparisons": [ratio], "refused": [refused], "caveats": ["Cold caches."]
-        });
-        let first = Record::<Placements>::from_json(&old.to_string()).unwrap();
-        let mut second = old;
-        second.as_object_mut().unwrap().remove("warning");
-        second["version"] = 2.into();
-        second["caveats"] = json!([{ "kind": "simulation", "sentence": "Cold caches." }]);
-        let comparison = &mut second["comparisons"][0];
-        rename(comparison, "least", "low");
-        rename(comparison, "most", "high");
-        assert_eq!(Record::<Placements>::from_json(&second.to_string()).unwrap(), first);
-        let found = &first.body.comparisons[0];
-        assert_eq!((found.metric, found.against), (Metric::SmtYield, Placement::Spread(None)));
-        assert_eq!((found.low, found.high), (1.1, 1.3));
-        assert_eq!(first.body.refused[0].metric, Metric::Makespan);
-        assert_eq!(first.body.core.settings["rob.policy"], "shared");
-        assert_eq!(Record::<Placements>::from_json(&first.to_json()).unwrap(), first);
-    }
 }

@@ -9,7 +9,6 @@ use crate::beside::{
 use crate::json::Document;
 use crate::observation::{Estimate, Metric, Observation, Source};
 use crate::run::{Answer, Caveat, Ending, MachineSummary};
-use crate::upgrade::{each, rename, within};
 
 /// What `corun predict --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -323,22 +322,6 @@ impl Prediction {
 
 impl Document for Prediction {
     const FORMAT: &str = "corun-prediction";
-    const VERSION: u32 = 2;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        within(json, "traced", |traced| {
-            rename(traced, "before", "skipped");
-            each(traced, "windows", |window| rename(window, "stands_for", "weight"));
-            within(traced, "cost", |cost| {
-                rename(cost, "processor_s", "cpu_s");
-                rename(cost, "peak_bytes", "peak_rss_bytes");
-            });
-        });
-        within(json, "measured", |measured| {
-            rename(measured, "warm_up", "warmup");
-            each(measured, "runs", |run| rename(run, "crowded", "contention_share"));
-        });
-    }
 }
 
 /// What `corun predict --model M1,M2 --json` writes: a prediction for each core.
@@ -368,9 +351,4 @@ impl PredictionTable {
 
 impl Document for PredictionTable {
     const FORMAT: &str = "corun-predictions";
-    const VERSION: u32 = 1;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        each(json, "predictions", Prediction::upgrade);
-    }
 }

@@ -3,9 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::json::Document;
 use crate::prediction::Prediction;
 use crate::record::Body;
 
@@ -61,14 +59,4 @@ impl PredictionSweep {
 
 impl Body for PredictionSweep {
     const FORMAT: &'static str = "corun-sweep";
-    const VERSION: u32 = 1;
-
-    fn upgrade(json: &mut Value) {
-        let cells = json.get_mut("cells").and_then(Value::as_array_mut);
-        for prediction in cells.into_iter().flatten().filter_map(|it| it.get_mut("prediction")) {
-            if prediction.is_object() {
-                Prediction::upgrade(prediction);
-            }
-        }
-    }
 }

@@ -6,7 +6,6 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::json::Document;
 use crate::run::{Caveat, Ending, MachineSummary};
@@ -39,11 +38,8 @@ pub struct Record<B> {
 pub trait Body: Serialize + DeserializeOwned + JsonSchema {
     /// The `format` of its documents.
     const FORMAT: &'static str;
-    /// The `version` that this program writes.
-    const VERSION: u32;
-
-    /// Renames what an older version called otherwise, as [`Document::upgrade`].
-    fn upgrade(_json: &mut Value) {}
+    /// The `version` that this program writes, and the newest that it reads.
+    const VERSION: u32 = 1;
 }
 
 impl<B: Body> Record<B> {
@@ -66,31 +62,14 @@ impl<B: Body> Record<B> {
 impl<B: Body> Document for Record<B> {
     const FORMAT: &'static str = B::FORMAT;
     const VERSION: u32 = B::VERSION;
-
-    fn upgrade(json: &mut Value) {
-        B::upgrade(json);
-        add_head(json);
-    }
-}
-
-/// Adds what documents lacked before they had a common head.
-fn add_head(json: &mut Value) {
-    let Some(fields) = json.as_object_mut() else { return };
-    for (name, unknown) in [
-        ("corun_version", json!("")),
-        ("started", json!("")),
-        ("elapsed_s", json!(0.0)),
-        ("machine", Value::Null),
-        ("ending", json!(Ending::completed())),
-        ("caveats", json!([])),
-    ] {
-        fields.entry(name).or_insert(unknown);
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::ReadError;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     struct Counted {
@@ -99,11 +78,6 @@ mod tests {
 
     impl Body for Counted {
         const FORMAT: &str = "corun-counted";
-        const VERSION: u32 = 2;
-
-        fn upgrade(json: &mut Value) {
-            crate::upgrade::rename(json, "number", "count");
-        }
     }
 
     #[test]
@@ -117,12 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn a_document_without_the_head_is_read_if_it_is_older() {
-        let old = r#"{ "format": "corun-counted", "version": 1, "number": 3 }"#;
-        let record = Record::<Counted>::from_json(old).unwrap();
-        assert_eq!((record.body.count, record.machine, record.elapsed_s), (3, None, 0.0));
-        let new = old.replace("\"version\": 1", "\"version\": 2");
-        assert!(Record::<Counted>::from_json(&new).is_err());
+    fn a_document_without_the_head_or_of_a_newer_version_is_refused() {
+        let headless = r#"{ "format": "corun-counted", "version": 1, "count": 3 }"#;
+        let error = Record::<Counted>::from_json(headless).unwrap_err();
+        assert!(matches!(error, ReadError::Form { .. }), "{error}");
+        let newer = Record::new(String::new(), 0.0, Counted { count: 3 }).to_json();
+        let newer = newer.replace("\"version\": 1", "\"version\": 2");
+        let error = Record::<Counted>::from_json(&newer).unwrap_err();
+        assert!(matches!(error, ReadError::Version { newest: 1, found: 2 }), "{error}");
     }
 
     #[test]

@@ -12,7 +12,6 @@ use crate::json::Document;
 use crate::observation::{Estimate, Observation};
 use crate::placement::{Arm, PlacementNotPossible};
 use crate::sample::Sample;
-use crate::upgrade::{rename, within};
 
 /// One experiment: what was run where and how, what was seen, and what follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,13 +50,6 @@ pub struct Run {
 
 impl Document for Run {
     const FORMAT: &str = "corun-run";
-    const VERSION: u32 = 2;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        rename(json, "stopped", "ending");
-        rename(json, "impossible", "not_possible");
-        within(json, "design", |design| rename(design, "looks", "interim_analyses"));
-    }
 }
 
 impl Ending {
@@ -241,7 +233,7 @@ pub struct MachineSummary {
     /// The largest number of online siblings of a core.
     pub smt_width: u32,
     /// The sizes of a cache of each level, in bytes, by `L1d`, `L1i`, `L2`, ...: several on a hybrid machine. Empty where the
-    /// kernel reports none, and in documents of older versions.
+    /// kernel reports none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub caches: BTreeMap<String, Vec<u64>>,
     /// The kernel's `smt/control`.

@@ -33,7 +33,6 @@ pub struct RunComparison {
 
 impl Body for RunComparison {
     const FORMAT: &'static str = "corun-comparison";
-    const VERSION: u32 = 1;
 }
 
 /// A run that is compared.
@@ -66,9 +65,8 @@ pub struct ComparedObservation {
     pub workload: Option<String>,
     /// What is compared.
     pub metric: Metric,
-    /// Where the values come from; absent in documents of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    /// Where the values come from.
+    pub source: Source,
     /// The arm.
     pub arm: String,
     /// The arm of the base, where it is another one.

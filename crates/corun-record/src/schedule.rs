@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
 use crate::scheduling::ScheduledTimeline;
-use crate::upgrade::{each, rename, within};
 
 /// What `corun schedule --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -157,14 +156,4 @@ impl ScheduledMigrations {
 
 impl Body for Schedule {
     const FORMAT: &str = "corun-schedule";
-    const VERSION: u32 = 3;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        rename(json, "machine", "simulated_machine");
-        each(json, "runs", |run| {
-            for times in ["wake_up", "latency"] {
-                within(run, times, |times| rename(times, "longest_s", "max_s"));
-            }
-        });
-    }
 }

@@ -104,5 +104,4 @@ impl ScheduledTimeline {
 
 impl Body for SchedulingList {
     const FORMAT: &str = "corun-scheduling";
-    const VERSION: u32 = 1;
 }

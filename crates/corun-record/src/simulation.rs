@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::page_size::PageSize;
 use crate::record::Body;
-use crate::upgrade::{model_to_core, rename, warning_to_caveats};
 
 /// What `corun simulate TRACE --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -139,69 +137,4 @@ pub struct TimingRows {
 
 impl Body for Simulation {
     const FORMAT: &str = "corun-simulation";
-    const VERSION: u32 = 3;
-
-    fn upgrade(json: &mut Value) {
-        warning_to_caveats(json);
-        rename(json, "warm_up", "warmup");
-        model_to_core(json);
-        let number = |field| json.get(field).and_then(Value::as_f64);
-        if let (Some(cycles), Some(seconds)) = (number("cycles"), number("seconds")) {
-            // The clock is a few digits; more are rounding.
-            json["ghz"] = ((cycles / seconds / 1e3).round() / 1e6).into();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::json::Document;
-    use crate::record::Record;
-
-    /// What version 1 wrote.
-    fn version_1() -> Value {
-        json!({
-            "format": "corun-simulation", "version": 1, "model": "zen4",
-            "warning": "unvalidated: no published figures to check it against",
-            "caveats": ["100 instructions of 100 are counted: cold caches."],
-            "command": ["gzip", "FILE"], "warm_up": 20, "pages": "huge",
-            "instructions": 100, "cycles": 74, "ipc": 1.35, "seconds": 2e-8, "mispredicts": 1,
-            "requests": { "l1d_misses": 1, "l1i_misses": 2, "l2_misses": 3, "main": 4,
-                          "transfers": 5, "walks": 6, "prefetches": 7 },
-            "stack": { "retiring": 74.0 }, "occupancy": { "queue": 1.5 },
-            "unknown_forms": { "syscall": 1 },
-            "timing_rows": { "executed": 120, "by_class": 1, "inherited": 0 }
-        })
-    }
-
-    #[test]
-    fn documents_of_earlier_versions_are_read() {
-        let mut second = version_1();
-        let fields = second.as_object_mut().unwrap();
-        fields.remove("warning");
-        let warmup = fields.remove("warm_up").unwrap();
-        fields.insert("warmup".to_owned(), warmup);
-        second["version"] = 2.into();
-        second["caveats"] = json!([
-            { "kind": "unvalidated-model",
-              "sentence": "unvalidated: no published figures to check it against" },
-            { "kind": "simulation", "sentence": "100 instructions of 100 are counted: cold caches." }
-        ]);
-        let read = |json: Value| Record::<Simulation>::from_json(&json.to_string()).unwrap();
-        let found = read(version_1());
-        assert_eq!(found, read(second));
-        assert_eq!(
-            (found.body.warmup, found.body.pages, found.body.ghz),
-            (20, PageSize::Huge, 3.7)
-        );
-        assert_eq!(
-            (found.body.core.model.as_str(), found.body.core.title.as_str()),
-            ("zen4", "zen4")
-        );
-        assert_eq!(found.caveats[0].kind, "unvalidated-model");
-        assert_eq!(read(serde_json::to_value(&found).unwrap()), found);
-    }
 }

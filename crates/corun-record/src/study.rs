@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::json::Document;
 use crate::observation::{Estimate, Metric};
 use crate::run::{Caveat, Ending, MachineSummary, Run};
-use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun study run --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -214,12 +213,4 @@ impl FindingKind {
 
 impl Document for StudyResult {
     const FORMAT: &str = "corun-study-result";
-    const VERSION: u32 = 2;
-
-    fn upgrade(json: &mut serde_json::Value) {
-        interrupted_to_ending(json);
-        rename(json, "budget_s", "max_time_s");
-        each(json, "findings", |finding| rename(finding, "really", "correction"));
-        each(json, "runs", Run::upgrade);
-    }
 }

@@ -159,10 +159,8 @@ pub struct DescribedFigure {
 
 impl Body for StudyList {
     const FORMAT: &str = "corun-studies";
-    const VERSION: u32 = 1;
 }
 
 impl Body for StudyDescription {
     const FORMAT: &str = "corun-study-description";
-    const VERSION: u32 = 1;
 }

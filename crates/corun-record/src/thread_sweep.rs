@@ -39,7 +39,6 @@ pub struct ThreadSweep {
 
 impl Body for ThreadSweep {
     const FORMAT: &'static str = "corun-threads";
-    const VERSION: u32 = 1;
 }
 
 impl ThreadSweep {

@@ -191,5 +191,4 @@ pub struct DisassembledInstruction {
 
 impl Body for TraceInfo {
     const FORMAT: &str = "corun-trace-info";
-    const VERSION: u32 = 1;
 }

@@ -24,7 +24,6 @@ pub struct Trend {
 
 impl Body for Trend {
     const FORMAT: &'static str = "corun-trend";
-    const VERSION: u32 = 1;
 }
 
 /// A run of a trend.
@@ -46,9 +45,8 @@ pub struct TrendSeries {
     pub core_model: Option<String>,
     /// What is observed.
     pub metric: Metric,
-    /// Where the values come from; absent in documents of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    /// Where the values come from.
+    pub source: Source,
     /// The arm.
     pub arm: String,
     /// The arm that the metric itself compares with.

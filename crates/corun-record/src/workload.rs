@@ -174,10 +174,8 @@ pub struct WorkloadTally {
 
 impl Body for WorkloadList {
     const FORMAT: &str = "corun-workloads";
-    const VERSION: u32 = 1;
 }
 
 impl Body for WorkloadDescription {
     const FORMAT: &str = "corun-workload";
-    const VERSION: u32 = 1;
 }

@@ -127,7 +127,6 @@ impl YieldRecord {
 
 impl Document for YieldRecord {
     const FORMAT: &str = "corun-yield";
-    const VERSION: u32 = 1;
 }
 
 #[cfg(test)]

@@ -357,7 +357,7 @@ mod tests {
     fn prediction(observations: &[Value]) -> Value {
         let machine = corun_record::MachineSummary::default();
         json!({
-            "format": "corun-prediction", "version": 2, "corun_version": "0", "started": "", "elapsed_s": 1.0,
+            "format": "corun-prediction", "version": 1, "corun_version": "0", "started": "", "elapsed_s": 1.0,
             "command": ["/usr/bin/gzip", "-9"], "machine": machine,
             "core": { "model": "zen4", "title": "", "reason": "", "ghz": 3.7, "clock": "model" },
             "traced": { "tracer": "", "threads": 1, "thread": 0, "instructions": 1, "simulated": 1,

@@ -10,10 +10,10 @@ mod export;
 mod grow;
 mod keep;
 mod list;
-mod migration;
 mod names;
 mod place;
 mod process;
+mod schema;
 mod store;
 
 pub use content::listed;

@@ -14,7 +14,7 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat
 use rustix::io::Errno;
 
 use crate::error::StoreError;
-use crate::migration::{MIGRATIONS, migrate};
+use crate::schema::prepare;
 
 /// How long a writer waits for others: each holds the lock for one block or one answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,7 +35,7 @@ impl Store {
         if !path.exists() {
             make(path)?;
         }
-        Self::open_made(path, MIGRATIONS)
+        Self::open_made(path)
     }
 
     /// As [`open`](Self::open), but makes none.
@@ -44,15 +44,15 @@ impl Store {
     /// As [`open`](Self::open).
     pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreError> {
         match path.try_exists() {
-            Ok(true) => Self::open_made(path, MIGRATIONS).map(Some),
+            Ok(true) => Self::open_made(path).map(Some),
             Ok(false) => Ok(None),
             Err(error) => Err(StoreError::system(path, &error)),
         }
     }
 
-    fn open_made(path: &Path, migrations: &[&str]) -> Result<Self, StoreError> {
+    fn open_made(path: &Path) -> Result<Self, StoreError> {
         let mut connection = connected(path)?;
-        migrate(&mut connection, path, migrations)?;
+        prepare(&mut connection, path)?;
         write_ahead(&connection);
         Ok(Self { connection, path: path.to_owned() })
     }
@@ -183,7 +183,7 @@ fn make(path: &Path) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| StoreError::of(path, &error);
     let mut connection = Connection::open(&new).map_err(failed)?;
     write_ahead(&connection);
-    migrate(&mut connection, path, MIGRATIONS)?;
+    prepare(&mut connection, path)?;
     connection.close().map_err(|(_, error)| failed(error))?;
     match std::fs::hard_link(&new, path) {
         Ok(()) => Ok(()),

@@ -28,7 +28,6 @@ pub(crate) struct File {
     pub version: Spanned<u32>,
     pub name: Spanned<String>,
     pub title: String,
-    #[serde(alias = "budget")]
     pub max_time: Spanned<String>,
     pub citation: Citation,
     pub machine: PublishedMachine,

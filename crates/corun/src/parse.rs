@@ -142,10 +142,7 @@ fn is_called(argument: &Arg, word: &OsString) -> bool {
     let long = word.strip_prefix("--").map(|it| it.split_once('=').map_or(it, |(name, _)| name));
     let short = word.strip_prefix('-').and_then(|it| it.chars().next());
     match long {
-        Some(long) => {
-            argument.get_long() == Some(long)
-                || argument.get_all_aliases().is_some_and(|them| them.contains(&long))
-        }
+        Some(long) => argument.get_long() == Some(long),
         None => short.is_some() && argument.get_short() == short,
     }
 }

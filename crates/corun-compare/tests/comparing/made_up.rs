@@ -64,7 +64,7 @@ pub(crate) fn run(run: u32, rates: [f64; 2]) -> Value {
         "bootstrap": null, "source": "measured"
     }));
     json!({
-        "format": "corun-run", "version": 2, "corun_version": "0.1.0",
+        "format": "corun-run", "version": 1, "corun_version": "0.1.0",
         "started": format!("2026-01-{:02}T{:02}:00:00Z", 1 + run / 24, run % 24),
         "elapsed_s": 40.0,
         "ending": { "reason": "blocks_done", "sentence": "all blocks were done" },
@@ -98,7 +98,7 @@ pub(crate) fn prediction(model: &str, run: u32, cycles: f64) -> Value {
         })
     };
     json!({
-        "format": "corun-prediction", "version": 2, "corun_version": "0.1.0",
+        "format": "corun-prediction", "version": 1, "corun_version": "0.1.0",
         "started": format!("2026-01-{:02}T{:02}:00:00Z", 1 + run / 24, run % 24),
         "elapsed_s": 1.0, "command": ["./solver", "input"],
         "machine": { "online_cpus": 2, "allowed_cpus": 2, "cores": 2, "smt_width": 1,

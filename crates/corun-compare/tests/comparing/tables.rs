@@ -15,7 +15,7 @@ fn table(predictions: &[Value]) -> Value {
 }
 
 fn bench(runs: &[Value]) -> Value {
-    json!({ "format": "corun-bench", "version": 2, "corun_version": "0.1.0",
+    json!({ "format": "corun-bench", "version": 1, "corun_version": "0.1.0",
             "started": "2026-01-01T00:00:00Z", "elapsed_s": 1.0,
             "ending": { "reason": "completed", "sentence": "completed" },
             "runs": runs, "not_possible": [] })
@@ -101,7 +101,7 @@ fn runs_of_a_study_are_matched_by_their_experiment() {
             json!({ "id": of[run], "experiment": of[run], "metric": "throughput",
                     "unit": "operations/s", "run": run })
         };
-        json!({ "format": "corun-study-result", "version": 2, "corun_version": "0.1.0",
+        json!({ "format": "corun-study-result", "version": 1, "corun_version": "0.1.0",
                 "study": "made-up", "title": "", "citation": "", "published_on": "",
                 "started": "2026-01-01T00:00:00Z", "elapsed_s": 1.0, "max_time_s": 1.0,
                 "ending": { "reason": "completed", "sentence": "completed" },

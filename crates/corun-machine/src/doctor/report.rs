@@ -61,7 +61,6 @@ pub enum Severity {
     /// A comparison made now has wider intervals, or is off by a little.
     Disturbs,
     /// The check could not be made: it says what is missing.
-    #[serde(alias = "cannot_tell")]
     Unknown,
     /// No harm to a comparison, but a condition under which its figures hold.
     Note,
@@ -140,7 +139,6 @@ impl Report {
 
 impl Body for Report {
     const FORMAT: &str = "corun-doctor";
-    const VERSION: u32 = 3;
 }
 
 impl Severity {

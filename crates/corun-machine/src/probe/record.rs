@@ -128,7 +128,6 @@ pub struct Topology {
 
 impl Body for Topology {
     const FORMAT: &str = "corun-topology";
-    const VERSION: u32 = 2;
 }
 
 impl Relation {

@@ -224,7 +224,6 @@ pub enum Pinning {
 
 impl Body for CpuSharing {
     const FORMAT: &str = "corun-cpu-sharing";
-    const VERSION: u32 = 1;
 }
 
 impl CpuSharing {

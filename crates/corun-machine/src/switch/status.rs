@@ -171,7 +171,6 @@ impl SmtStatus {
 
 impl Body for SmtStatus {
     const FORMAT: &str = "corun-smt";
-    const VERSION: u32 = 2;
 }
 
 /// What corun has left, and how everything was before, if that can be read.

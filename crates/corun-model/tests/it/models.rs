@@ -1,7 +1,7 @@
 //! The models that come with corun, and what is said of wrong ones.
 
 use corun_model::timing::TimingTable;
-use corun_model::{CoreModel, ModelError, Replacement, Validation, is_setting_of};
+use corun_model::{CoreModel, ModelError, Validation};
 use proptest::prelude::*;
 
 #[test]
@@ -182,55 +182,6 @@ proptest! {
         changed.insert_str(at, &text);
         let _ = CoreModel::from_toml("a.toml", &changed);
     }
-}
-
-/// A file of version 1, whose fields have their former names, the keys of its estimates included.
-#[test]
-fn a_file_with_former_names_is_read() {
-    let former = include_str!("../data/zen4-version-1.toml");
-    let read = CoreModel::from_toml("zen4.toml", former).unwrap();
-    assert_eq!(read.back.non_scheduling_queues.len(), 1);
-    assert_eq!(read.memory.loads.wide_issue_slots, Some(2.75));
-    let tags = read.memory.microtags.as_ref().unwrap();
-    assert_eq!([tags.latency, tags.conflict_accesses, tags.retag_accesses], [4, 1, 2]);
-    let hierarchy = &read.hierarchy;
-    assert_eq!([hierarchy.fills.conflict_window, hierarchy.fills.retry_delay], [5, 3]);
-    assert!(hierarchy.stlb.as_ref().unwrap().random_replacement);
-    assert_eq!(hierarchy.prefetch.stride_distance, [7, 14]);
-    let coherence = &hierarchy.coherence;
-    let cycles = [coherence.snoop_delay, coherence.machine_clear, coherence.retire_hold];
-    assert_eq!(cycles, [70, 45, 10]);
-    assert_eq!(hierarchy.l2.replacement, Replacement::Lru);
-    assert!(read.estimates.contains_key("hierarchy.coherence.snoop_delay"));
-    let both = former.replace("wide_as = 2.75", "wide_as = 2.75\nwide_issue_slots = 2.75");
-    let error = CoreModel::from_toml("zen4.toml", &both).unwrap_err().to_string();
-    assert!(error.contains("unknown field `wide_as`"), "{error}");
-}
-
-#[test]
-fn settings_may_use_former_names() {
-    for (former, present) in [
-        ("l3.others", "l3.background_fills"),
-        ("fills.again", "fills.retry_delay"),
-        ("coherence.heard", "snoop_delay"),
-        ("waiting.entries", "non_scheduling_queues.entries"),
-        ("linear_tags.again", "microtags.conflict_accesses"),
-        ("pairs", "predictive_forwarding"),
-    ] {
-        let with = |name: &str| {
-            let model = corun_model::find("zen4").unwrap();
-            model.with(&[(name.to_owned(), "7".to_owned())]).unwrap()
-        };
-        assert_eq!(with(former), with(present), "{former}");
-        assert!(is_setting_of(former, "hierarchy.l3.background_fills") == (former == "l3.others"));
-    }
-    let model = corun_model::find("zen4").unwrap();
-    let replaced = |name: &str| {
-        let setting = ("l2.replacement".to_owned(), name.to_owned());
-        corun_model::find("zen4").unwrap().with(&[setting]).unwrap()
-    };
-    assert_eq!(replaced("least-recent"), model);
-    assert_eq!(replaced("re-reference"), replaced("rrip"));
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) fn run(name: &str, parameters: Value, arms: &[(&str, u32, f64)]) -> R
         })
         .collect();
     serde_json::from_value(json!({
-        "format": "corun-run", "version": 2, "corun_version": "0", "started": "", "elapsed_s": 1.0,
+        "format": "corun-run", "version": 1, "corun_version": "0", "started": "", "elapsed_s": 1.0,
         "ending": { "reason": "blocks_done", "sentence": "all 5 planned blocks were done" },
         "workload": {
             "name": name, "command": [], "parameters": parameters, "mode": "copies",

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use corun_record::{
-    ChangeAnswer, ComparedObservation, Estimate, Metric, Pairing, Record, RunComparison, Source,
-    on_lines, on_one_line,
+    ChangeAnswer, ComparedObservation, Estimate, Metric, Pairing, Record, RunComparison, on_lines,
+    on_one_line,
 };
 use corun_stats::percent;
 
@@ -171,7 +171,7 @@ fn table(rows: &[&ComparedObservation]) -> Table {
 /// What is compared: its source where it was not measured, the metric, and what that counts.
 pub fn name(row: &ComparedObservation) -> String {
     let of = row.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
-    format!("{}{}{of}", row.source.map_or("", Source::prefix), row.metric.name())
+    format!("{}{}{of}", row.source.prefix(), row.metric.name())
 }
 
 /// A value with its unit and half the width of its interval.

@@ -15,7 +15,7 @@ fn row(metric: Metric, arm: &str, ratio: Estimate, answer: ChangeAnswer) -> Comp
         run: 1,
         workload: None,
         metric,
-        source: Some(Source::Measured),
+        source: Source::Measured,
         arm: arm.to_owned(),
         base_arm: None,
         against: None,
@@ -132,7 +132,7 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
         series: vec![TrendSeries {
             core_model: None,
             metric: Metric::Makespan,
-            source: Some(Source::Measured),
+            source: Source::Measured,
             arm: "spread".to_owned(),
             against: None,
             of: None,
@@ -152,7 +152,7 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
     let predicted = TrendSeries {
-        source: Some(Source::Predicted),
+        source: Source::Predicted,
         core_model: Some("zen5".to_owned()),
         ..record.body.series[0].clone()
     };

@@ -1,6 +1,6 @@
 //! The document of `corun trend` as a plot that is also a table: a run a line, with its interval on a common scale.
 
-use corun_record::{Record, Source, Trend, TrendChange, TrendSeries};
+use corun_record::{Record, Trend, TrendChange, TrendSeries};
 use corun_stats::percent;
 
 use super::comparison::quantity;
@@ -49,7 +49,7 @@ pub fn title(series: &TrendSeries) -> String {
     let of = series.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
     let against = series.against.as_ref().map(|it| format!(" / {it}")).unwrap_or_default();
     let on = series.core_model.as_ref().map(|it| format!(" on {it}")).unwrap_or_default();
-    let source = series.source.map_or("", Source::prefix);
+    let source = series.source.prefix();
     format!("{source}{}{of} of {}{against}{on}", series.metric.name(), series.arm)
 }
 

@@ -123,7 +123,6 @@ fn at_once(placement: &SimulatedPlacement) -> Option<String> {
         all += one.stack.iter().map(|(_, cycles)| cycles).sum::<f64>();
         issue = issue.plus(one.issue);
     }
-    // Documents of earlier versions do not count them.
     (issue.own > 0).then(|| {
         let percent = |cycles: u64| 100.0 * cycles as f64 / f64::max(all, 1.0);
         format!(

@@ -12,7 +12,7 @@ fn result() -> StudyResult {
     };
     let published = |value: f64, low: f64, high: f64, computed: bool| json!({ "value": value, "low": low, "high": high, "computed": computed });
     serde_json::from_value(json!({
-        "format": "corun-study-result", "version": 2, "corun_version": "0", "study": "made-up",
+        "format": "corun-study-result", "version": 1, "corun_version": "0", "study": "made-up",
         "title": "Two runs of nothing", "citation": "N. N.: Nothing. Nowhere, 2000",
         "published_on": "a CPU, 2 core(s), 4 logical CPU(s), SMT width 2", "started": "",
         "elapsed_s": 12.5, "max_time_s": 60.0, "ending": { "reason": "interrupted", "sentence": "interrupted" }, "machine": null,

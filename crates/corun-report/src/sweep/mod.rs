@@ -156,7 +156,7 @@ mod tests {
             "source": "predicted"
         });
         serde_json::from_value(json!({
-            "format": "corun-prediction", "version": 2, "corun_version": "0.1.0", "started": "",
+            "format": "corun-prediction", "version": 1, "corun_version": "0.1.0", "started": "",
             "elapsed_s": 1.0, "command": ["./solver"],
             "machine": { "online_cpus": 2, "allowed_cpus": 2, "cores": 2, "smt_width": 1, "governors": [] },
             "core": { "model": model, "title": "Made up", "reason": "asked for", "ghz": 3.7, "clock": "model" },

@@ -89,12 +89,12 @@ fn what_is_no_document_of_a_run_is_not_kept() {
     let folder = Folder::new();
     let mut store = folder.store();
     let newer =
-        run("2026-11-01T00:00:00Z", 2).to_json().replace("\"version\": 2", "\"version\": 99");
+        run("2026-11-01T00:00:00Z", 2).to_json().replace("\"version\": 1", "\"version\": 99");
     for (text, found) in [
         ("", "expected a document written by corun as JSON"),
         ("[]", "expected a document written by corun as JSON"),
         (r#"{"format":"corun-models","version":1}"#, "found \"corun-models\""),
-        (r#"{"format":"corun-run","version":2}"#, "missing field"),
+        (r#"{"format":"corun-run","version":1}"#, "missing field"),
         (newer.as_str(), "version up to"),
     ] {
         let error = store.add(&origin(""), text).unwrap_err().to_string();

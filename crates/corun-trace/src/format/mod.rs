@@ -35,9 +35,8 @@ pub use writer::{Options, Writer};
 
 /// The first bytes of a trace: one that no text has, and two that a conversion of line ends destroys.
 const MAGIC: [u8; 8] = *b"\x89corun\r\n";
-/// The version that is written, and the newest that is read. Version 1 has no atomic markers; versions 1 and 2 call two
-/// plans `stand_ins` and `behind`; versions 1 to 3 have no touched lines.
-const VERSION: u32 = 4;
+/// The version that is written, and the newest that is read.
+const VERSION: u32 = 1;
 /// Bytes before the first frame: the magic and the version.
 const PREAMBLE_LENGTH: usize = 12;
 

@@ -30,11 +30,11 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["only", "max_time", "seed", "csv"])]
     list: bool,
     /// The time allowed; at least two rounds of all properties are run
-    #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
+    #[arg(long, value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = values::duration)]
     max_time: Duration,
     /// Pin free loads to these logical CPUs, such as 0-1,4, as a wrong mask would
-    #[arg(long, alias = "held-on", value_name = "CPUS")]
+    #[arg(long, value_name = "CPUS")]
     pinned_to: Option<CpuSet>,
     /// Account for other tasks from /proc alone, and open no performance events
     #[arg(long)]

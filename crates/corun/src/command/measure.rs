@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 struct ArmArguments {
     /// Measure these placements only: single, spread, spread@N, full, full@K, packed, packed@N,
     /// scatter@N, stacked, free, free@N
-    #[arg(long, alias = "arms", value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     placement: Vec<Placement>,
     /// Use C cores (of each type); by default all that this process may use
     #[arg(long, value_name = "C")]

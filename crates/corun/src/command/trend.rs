@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = metric)]
     metric: Vec<Metric>,
     /// Show these arms only, such as spread or full
-    #[arg(long, alias = "arms", value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     placement: Vec<String>,
     /// Mark changes from this size on
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]

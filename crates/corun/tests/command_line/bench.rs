@@ -230,7 +230,7 @@ fn mistakes_are_answered_before_anything_runs() {
         &["run", "fib", "ram", "--param", "call=call"],
         &["run", "fib", "--json=x", "--csv=x"],
         &["show", "rams"],
-        &["pyramid", "--from=8K", "--to=4K"],
+        &["memory-hierarchy", "--from=8K", "--to=4K"],
     ];
     let answers: Vec<String> = mistakes
         .iter()

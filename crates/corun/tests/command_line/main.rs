@@ -1,6 +1,5 @@
 //! The command line as a user meets it: what is typed, what comes out, how it ends.
 
-mod aliases;
 mod answers;
 mod audit;
 mod bench;

@@ -41,7 +41,7 @@ fn every_model_is_listed_described_and_right() {
 fn a_model_is_written_as_json_with_its_version() {
     let shown = of(&["show", "zen4", "--json=-"]);
     let model: Value = serde_json::from_str(&shown.output).unwrap();
-    assert_eq!((&model["format"], &model["version"]), (&"corun-model".into(), &3.into()));
+    assert_eq!((&model["format"], &model["version"]), (&"corun-model".into(), &1.into()));
     assert_eq!(model["name"], "zen4");
     assert_eq!(model["back"]["rob"]["sharing"]["policy"], "partitioned");
 }

@@ -1,9 +1,8 @@
 //! `corun schedule`: loads under policies, as a user asks for them.
 
 use corun_record::{
-    Document, Estimate, Metric, Observation, Record, Run, Schedule, SchedulingList, Source,
+    Document, Estimate, Metric, Observation, Run, Schedule, SchedulingList, Source,
 };
-use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
 use crate::schema::fitting;
@@ -227,22 +226,6 @@ fn documents_of_programs_are_pairs() {
         let said = outcome.unwrapped() + &outcome.errors;
         assert!(said.contains(expected), "{expected}: {said}");
     }
-}
-
-#[test]
-fn a_schedule_of_version_2_is_read_with_its_former_names() {
-    let output =
-        of(&["--topology=1x1x2", "--slowdown=1.5", "--load=batch:jobs=1,work=1s", "--json=-"]);
-    let today = fitting::<Schedule>(&output.output);
-    let mut old: Value = serde_json::from_str(&output.output).unwrap();
-    let fields = old.as_object_mut().unwrap();
-    for field in ["started", "elapsed_s", "ending", "caveats"] {
-        fields.remove(field).expect("a field of today");
-    }
-    let machine = fields.remove("simulated_machine").expect("a field of today");
-    fields.insert("machine".to_owned(), machine);
-    fields.insert("version".to_owned(), 2.into());
-    assert_eq!(Record::<Schedule>::from_json(&old.to_string()).unwrap().body, today.body);
 }
 
 #[test]

@@ -116,15 +116,15 @@ fn the_schema_refuses_what_is_no_run() {
 #[test]
 fn what_is_no_run_of_a_known_version_is_refused() {
     let mut newer = json_of_a_run();
-    newer["version"] = 3.into();
+    newer["version"] = 2.into();
     let mut other = json_of_a_run();
     other["format"] = "corun-study".into();
     let whole = json_of_a_run().to_string();
     let cut = whole.strip_suffix('}').expect("an object");
-    assert!(matches!(Run::from_json(&newer.to_string()), Err(ReadError::Version { found: 3, .. })));
+    assert!(matches!(Run::from_json(&newer.to_string()), Err(ReadError::Version { found: 2, .. })));
     assert!(matches!(Run::from_json(&other.to_string()), Err(ReadError::Format { .. })));
     for (text, expected) in [
-        (newer.to_string().as_str(), "expected a version up to 2, found 3"),
+        (newer.to_string().as_str(), "expected a version up to 1, found 2"),
         (other.to_string().as_str(), "expected format \"corun-run\", found \"corun-study\""),
         (cut, "expected corun-run written by corun as JSON, found text that ends too early"),
         ("", "expected corun-run written by corun as JSON, found text that ends too early"),
@@ -138,23 +138,6 @@ fn what_is_no_run_of_a_known_version_is_refused() {
         let error = Run::from_json(text).expect_err(expected).to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-}
-
-#[test]
-fn a_run_of_version_1_is_read_with_its_former_names() {
-    let json = json_of_a_run();
-    let mut old = json.clone();
-    old["version"] = 1.into();
-    let fields = old.as_object_mut().expect("an object");
-    for (new, former) in [("ending", "stopped"), ("not_possible", "impossible")] {
-        let value = fields.remove(new).expect("a field of today");
-        fields.insert(former.to_owned(), value);
-    }
-    let design = fields["design"].as_object_mut().expect("an object");
-    let analyses = design.remove("interim_analyses").expect("a field of today");
-    design.insert("looks".to_owned(), analyses);
-    let read = |json: &Value| Run::from_json(&json.to_string()).expect("a run");
-    assert_eq!(read(&old), read(&json));
 }
 
 /// The document that a command wrote, after it was held against its published schema.

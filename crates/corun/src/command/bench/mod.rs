@@ -24,7 +24,6 @@ pub(crate) enum Action {
     /// Run workloads and show how fast each is, and what sharing a core does to it
     Run(run::Arguments),
     /// Measure latency and bandwidth by size, from the L1D to memory
-    #[command(alias = "pyramid")]
     MemoryHierarchy(memory_hierarchy::Arguments),
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
     /// Measure no model but the cycles that an iteration of each block takes: a CSV file with machine
     /// code in hexadecimal in its column `block`, and cycles to compare with in `cycles` if it has them
-    #[arg(long, alias = "blocks", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     block_file: Option<PathBuf>,
     /// With --block-file: write block,cycles,p10,p90,front_end to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE", requires = "block_file")]

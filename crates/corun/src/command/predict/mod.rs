@@ -90,7 +90,7 @@ pub(crate) struct Arguments {
     /// About how long it may take on two CPUs, tracing left out: more time allows more rounds of windows beside siblings. A
     /// sixth of a round (of a program that is predicted alone, a third of the time) goes to measured runs, of which there is
     /// one at least
-    #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
+    #[arg(long, value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = values::duration)]
     max_time: Duration,
     /// Stop after a round of windows when the interval of the slowdown beside siblings is no wider than ± this, the model's

@@ -86,7 +86,7 @@ struct Request {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
     /// End after this time of the simulated machine
-    #[arg(long, alias = "until", value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     max_time: Option<Duration>,
     /// Write all runs as JSON to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE")]

@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SHARE", value_parser = values::load)]
     load_of_others: Option<f64>,
     /// Simulate each block of a table (column `block`, hexadecimal; `cycles`, if measured)
-    #[arg(long, alias = "blocks", value_name = "FILE", conflicts_with = "traces")]
+    #[arg(long, value_name = "FILE", conflicts_with = "traces")]
     block_file: Option<PathBuf>,
     /// With --block-file: write block and predicted cycles to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE", requires = "block_file")]

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ROW")]
     only: Vec<String>,
     /// The time allowed (default: that of the study, `corun study list`)
-    #[arg(long, alias = "budget", value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     max_time: Option<Duration>,
     /// Switch SMT where the publication did (needs root; everything comes back as it was)
     #[arg(long)]

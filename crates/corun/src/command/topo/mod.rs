@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "root")]
     probe: bool,
     /// On machines with many CPUs, add random pairs to the probe for this long
-    #[arg(long, alias = "probe-time", value_name = "TIME", default_value = "10s")]
+    #[arg(long, value_name = "TIME", default_value = "10s")]
     #[arg(value_parser = values::duration, requires = "probe")]
     max_time: Duration,
     /// The seed of the random pairs (default: a fresh one, recorded)

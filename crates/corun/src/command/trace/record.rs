@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     choose: bool,
     /// Record N instructions before each interval, and before the call of --from-call, to fill caches and
     /// predictors; with --choose on average (default: as many as the interval has, and none before the call)
-    #[arg(long, alias = "warm-up", value_name = "N")]
+    #[arg(long, value_name = "N")]
     #[arg(value_parser = values::count, requires = "warmed")]
     warmup: Option<u64>,
     /// Count instructions from the end of the program's first system call CALL on, a name such as getppid or

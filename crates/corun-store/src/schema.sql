@@ -1,4 +1,4 @@
--- Version 1 of the store. Times are UTC in RFC 3339, figures in the unit that stands beside them.
+-- The store, version 1. Times are UTC in RFC 3339, figures in the unit that stands beside them.
 
 -- A run is what one command answers.
 CREATE TABLE runs (
@@ -63,6 +63,15 @@ CREATE TABLE blocks (
     elapsed_s REAL NOT NULL,
     samples   BLOB NOT NULL,
     PRIMARY KEY (run, part, block)
+) STRICT;
+
+-- Predicted cells of a sweep without an answer, in the order in which they were finished, as compressed JSON.
+CREATE TABLE cells (
+    run       INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+    cell      INTEGER NOT NULL,
+    elapsed_s REAL NOT NULL,
+    json      BLOB NOT NULL,
+    PRIMARY KEY (run, cell)
 ) STRICT;
 
 CREATE TABLE samples (

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use corun_testing::repository;
 
 /// Folders whose files documents name by their path from the root.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 9] = [
     "benches/",
     "crates/",
     "docs/",
     "examples/",
     "fuzz/",
     "models/",
-    "schema/",
     "scripts/",
     "studies/",
     "tests/",

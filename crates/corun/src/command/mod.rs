@@ -21,6 +21,7 @@ mod report;
 mod resume;
 mod runs;
 mod schedule;
+mod schema;
 mod service;
 mod simulate;
 mod smt;
@@ -94,6 +95,8 @@ pub(crate) enum Command {
     /// Show and switch SMT, and restore it
     #[command(subcommand)]
     Smt(smt::Action),
+    /// Print the JSON Schema of a document, or list the documents that have one
+    Schema(schema::Arguments),
     /// Print completions for a shell
     Completions(completions::Arguments),
     /// Write manual pages, one a subcommand
@@ -121,6 +124,7 @@ impl Command {
                 | Self::Compare(_)
                 | Self::Trend(_)
                 | Self::Runs(_)
+                | Self::Schema(_)
                 | Self::Completions(_)
                 | Self::Man(_)
                 | Self::Fleet(_)
@@ -154,6 +158,7 @@ impl Command {
             Self::Exporter(arguments) => exporter::run(&arguments),
             Self::Fleet(action) => fleet::run(&action),
             Self::Smt(action) => smt::run(action),
+            Self::Schema(arguments) => schema::run(&arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),
             Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),

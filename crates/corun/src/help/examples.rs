@@ -410,6 +410,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         "smt run",
         &[example("One command without siblings", "corun smt run --state off -- make -j8")],
     ),
+    ("schema", &[example("What a run's JSON holds", "corun schema corun-run > run.schema.json")]),
     (
         "completions",
         &[

@@ -1,79 +1,25 @@
-//! The published schema of a run's JSON, and the JSON that corun writes.
+//! The schemas that corun prints, and the JSON that it writes.
 
-use std::path::PathBuf;
-
-use corun_machine::doctor::Report;
-use corun_machine::probe::Topology;
-use corun_machine::sharing::CpuSharing;
-use corun_machine::switch::SmtStatus;
-use corun_record::{
-    Activity, Audit, AuditPropertyList, Bench, BlockTimings, Blocks, Body, CapacityCurve,
-    CommandTimes, CoreCalibration, Document, FleetPlan, FleetReport, FleetStatus, FormCalibration,
-    KeptRunList, ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements,
-    Prediction, PredictionSweep, PredictionTable, ReadError, Record, Run, RunComparison, Schedule,
-    SchedulingList, Simulation, StudyDescription, StudyList, StudyResult, ThreadSweep, TraceInfo,
-    Trend, WorkloadDescription, WorkloadList, YieldRecord,
-};
+use corun_record::{Body, Document, ReadError, Record, Run};
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
 
 #[test]
-fn the_published_schemas_are_those_of_the_data_model() {
-    for (format, generated) in [
-        (Audit::FORMAT, Audit::schema()),
-        (Run::FORMAT, Run::schema()),
-        (Bench::FORMAT, Bench::schema()),
-        (StudyResult::FORMAT, StudyResult::schema()),
-        (Prediction::FORMAT, Prediction::schema()),
-        (PredictionTable::FORMAT, PredictionTable::schema()),
-        (YieldRecord::FORMAT, YieldRecord::schema()),
-        schema_of::<AuditPropertyList>(),
-        schema_of::<Schedule>(),
-        schema_of::<Simulation>(),
-        schema_of::<Blocks>(),
-        schema_of::<Placements>(),
-        schema_of::<ModelList>(),
-        schema_of::<ModelDescription>(),
-        schema_of::<ModelChecks>(),
-        schema_of::<ModelDifferences>(),
-        schema_of::<CoreCalibration>(),
-        schema_of::<FormCalibration>(),
-        schema_of::<BlockTimings>(),
-        schema_of::<WorkloadList>(),
-        schema_of::<WorkloadDescription>(),
-        schema_of::<StudyList>(),
-        schema_of::<StudyDescription>(),
-        schema_of::<SchedulingList>(),
-        schema_of::<Topology>(),
-        schema_of::<CpuSharing>(),
-        schema_of::<Report>(),
-        schema_of::<SmtStatus>(),
-        schema_of::<TraceInfo>(),
-        schema_of::<ThreadSweep>(),
-        schema_of::<CapacityCurve>(),
-        schema_of::<RunComparison>(),
-        schema_of::<Trend>(),
-        schema_of::<KeptRunList>(),
-        schema_of::<Activity>(),
-        schema_of::<CommandTimes>(),
-        schema_of::<FleetPlan>(),
-        schema_of::<FleetStatus>(),
-        schema_of::<FleetReport>(),
-        schema_of::<PredictionSweep>(),
-    ] {
-        let path = published(format);
-        if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {
-            std::fs::write(&path, &generated).expect("the schema can be written");
+fn a_schema_is_printed_by_the_format_of_its_documents() {
+    let listed = Outcome::of(&mut corun(["schema"]));
+    assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
+    for format in listed.output.lines() {
+        let schema = schema(format);
+        assert!(jsonschema::meta::is_valid(&schema), "{format}");
+        for field in ["format", "version"] {
+            let required = schema["required"].as_array().expect("required fields");
+            assert!(required.contains(&field.into()), "{format}: {field}");
         }
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            committed == generated,
-            "{} is not the schema of the data model; look at the difference that\n  \
-             CORUN_BLESS=1 cargo test -p corun schema\nmakes, and commit it",
-            path.display()
-        );
     }
+    let unknown = Outcome::of(&mut corun(["schema", "corun-rum"]));
+    assert_eq!((unknown.exit, unknown.output.as_str()), (Some(2), ""));
+    assert!(unknown.errors.contains("as corun-run, corun-runs, "), "{}", unknown.errors);
 }
 
 #[test]
@@ -102,8 +48,7 @@ fn every_kind_of_run_fits_the_schema_and_reads_back_the_same() {
 
 #[test]
 fn the_schema_refuses_what_is_no_run() {
-    let schema = serde_json::from_str(&Run::schema()).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let validator = validator(Run::FORMAT);
     let mut json = json_of_a_run();
     assert!(validator.is_valid(&json));
     json["samples"][0]["makespan_s"] = "long".into();
@@ -140,7 +85,7 @@ fn what_is_no_run_of_a_known_version_is_refused() {
     }
 }
 
-/// The document that a command wrote, after it was held against its published schema.
+/// The document that a command wrote, after it was held against its schema.
 #[track_caller]
 pub(crate) fn fitting<B: Body>(text: &str) -> Record<B> {
     let json: Value = serde_json::from_str(text).expect("nothing but JSON");
@@ -152,19 +97,16 @@ pub(crate) fn fitting<B: Body>(text: &str) -> Record<B> {
     record
 }
 
-fn schema_of<B: Body>() -> (&'static str, String) {
-    (B::FORMAT, Record::<B>::schema())
-}
-
-/// A validator by the published schema of a format.
+/// A validator by the schema that corun prints for a format.
 pub(crate) fn validator(format: &str) -> jsonschema::Validator {
-    let text = std::fs::read_to_string(published(format)).expect("a published schema");
-    let schema: Value = serde_json::from_str(&text).expect("the schema is JSON");
-    jsonschema::validator_for(&schema).expect("the schema is a schema")
+    jsonschema::validator_for(&schema(format)).expect("the schema is a schema")
 }
 
-fn published(format: &str) -> PathBuf {
-    corun_testing::repository().join(format!("schema/{format}.schema.json"))
+#[track_caller]
+fn schema(format: &str) -> Value {
+    let outcome = Outcome::of(&mut corun(["schema", format]));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{format}");
+    serde_json::from_str(&outcome.output).expect("nothing but JSON")
 }
 
 fn json_of_a_run() -> Value {

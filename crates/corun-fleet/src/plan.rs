@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use corun_record::Placement;
+use corun_record::{Placement, read_json};
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::{Budget, Campaign, MAX_TASKS, Program, Work};
@@ -267,7 +267,7 @@ impl Plan {
         let text = corun_files::text(path, corun_files::InputKind::DOCUMENT)
             .map_err(FleetError::file(path))?;
         let form = |reason: String| FleetError::Form { path: path.to_owned(), reason };
-        let plan: Self = serde_json::from_str(&text).map_err(|error| form(error.to_string()))?;
+        let plan: Self = read_json(&text).map_err(|error| form(error.to_string()))?;
         match (plan.format.as_str(), plan.version) {
             (Self::FORMAT, 1..=Self::VERSION) => Ok(plan),
             (format, version) => Err(form(format!("format {format:?} of version {version}"))),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use corun_files::InputKind;
-use corun_record::{nearest_first, on_one_line, shortened};
+use corun_record::{Tree, nearest_first, on_one_line, shortened};
+use toml::de::{DeTable, DeValue};
 
 use super::error::{Fault, ModelError};
 use super::places::Places;
@@ -83,7 +84,7 @@ impl CoreModel {
             let line = on_one_line(line_at(text, place));
             wrong(vec![(place, format!("{} in `{line}`", on_one_line(error.message().trim())))])
         };
-        let mut table = toml::de::DeTable::parse(text).map_err(unreadable)?;
+        let mut table = DeTable::parse(text).map_err(unreadable)?;
         let places = Places::of(table.get_ref());
         let unprintable: Vec<(usize, String)> = places
             .unprintable()
@@ -113,8 +114,11 @@ impl CoreModel {
             let sentence = format!("`version`: expected a version up to {VERSION}, found {found}");
             return Err(wrong(vec![(places.byte("version"), sentence)]));
         }
-        let file_has = toml::Deserializer::from(table);
-        let mut model = <Self as serde::Deserialize>::deserialize(file_has).map_err(unreadable)?;
+        let mut model: Self = tree_of(table.get_ref()).read().map_err(|error| {
+            let place = places.byte(&error.path());
+            let line = on_one_line(line_at(text, place));
+            wrong(vec![(place, format!("{} in `{line}`", on_one_line(error.sentence())))])
+        })?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         model.name = on_one_line(stem.unwrap_or(file));
         let faults = check::faults(&model, &places);
@@ -127,6 +131,34 @@ impl CoreModel {
                 Err(wrong(faults.into_iter().map(at).collect()))
             }
         }
+    }
+}
+
+/// The fields of a file, as documents are read.
+fn tree_of(table: &DeTable<'_>) -> Tree {
+    let fields = table.iter();
+    Tree::Table(
+        fields.map(|(name, it)| (name.get_ref().to_string(), value(it.get_ref()))).collect(),
+    )
+}
+
+fn value(value: &DeValue<'_>) -> Tree {
+    match value {
+        DeValue::String(text) => Tree::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            let (text, radix) = (number.as_str(), number.radix());
+            let negative = || i64::from_str_radix(text, radix).map(Tree::Negative);
+            let count = u64::from_str_radix(text, radix).map(Tree::Count);
+            // What is beyond is out of every field's range.
+            count.or_else(|_| negative()).unwrap_or(Tree::Number(f64::INFINITY))
+        }
+        DeValue::Float(number) => Tree::Number(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(is_so) => Tree::Flag(*is_so),
+        DeValue::Datetime(time) => Tree::Text(time.to_string()),
+        DeValue::Array(values) => {
+            Tree::List(values.iter().map(|it| self::value(it.get_ref())).collect())
+        }
+        DeValue::Table(table) => tree_of(table),
     }
 }
 

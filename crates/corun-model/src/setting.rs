@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use corun_record::nearest_listed;
+use corun_record::{Tree, nearest_listed};
 use serde_json::Value;
 
 use super::error::ModelError;
@@ -76,7 +76,8 @@ impl CoreModel {
                 *cap = Value::Null;
             }
         }
-        let changed: Self = serde_json::from_value(fields).map_err(unreadable)?;
+        let changed: Self =
+            Tree::of(&fields).read().map_err(|error| refused(error.sentence().to_owned()))?;
         Ok(Self { name: self.name, folder: self.folder, ..changed })
     }
 }

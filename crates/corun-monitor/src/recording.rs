@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use corun_machine::Machine;
-use corun_record::{Activity, excerpt, shown};
+use corun_record::{Activity, Tree, excerpt, read_json, shown};
 use serde::{Deserialize, Serialize};
 
 use crate::{MonitorError, Source};
@@ -251,7 +251,7 @@ impl Source for Replay {
             Err(error) => return Err(self.wrong(error.to_string())),
             Ok(()) => {}
         }
-        let activity: Activity = match serde_json::from_slice(&text) {
+        let activity: Activity = match read_json(&String::from_utf8_lossy(&text)) {
             Ok(activity) => activity,
             Err(_) if !is_whole => return Err(self.ends_early()),
             Err(error) => return Err(self.wrong(error.to_string())),
@@ -341,18 +341,19 @@ fn read_line(lines: &mut impl BufRead, into: &mut Vec<u8>) -> io::Result<()> {
 
 /// The first line, or what is found in its place.
 fn head(text: &[u8]) -> Result<Head, String> {
-    #[derive(Deserialize)]
-    struct Form {
-        format: String,
-        version: u32,
+    let says_nothing = "a first line that does not say what the file is";
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    let tree = Tree::parse(text).map_err(|_| says_nothing.to_owned())?;
+    match (tree.get("format"), tree.get("version")) {
+        (Some(Tree::Text(format)), Some(Tree::Count(_))) if format != FORMAT => {
+            return Err(format!("format \"{}\"", excerpt(format)));
+        }
+        (Some(Tree::Text(_)), Some(Tree::Count(version))) => {
+            if !(1..=u64::from(VERSION)).contains(version) {
+                return Err(format!("version {version}, where this corun reads up to {VERSION}"));
+            }
+        }
+        _ => return Err(says_nothing.to_owned()),
     }
-    let form: Form = serde_json::from_slice(text)
-        .map_err(|_| "a first line that does not say what the file is".to_owned())?;
-    if form.format != FORMAT {
-        return Err(format!("format \"{}\"", excerpt(&form.format)));
-    }
-    if !(1..=VERSION).contains(&form.version) {
-        return Err(format!("version {}, where this corun reads up to {VERSION}", form.version));
-    }
-    serde_json::from_slice(text).map_err(|error| excerpt(&error.to_string()))
+    tree.read().map_err(|error| excerpt(&error.to_string()))
 }

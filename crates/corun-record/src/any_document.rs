@@ -3,9 +3,7 @@
 //! What keeps, shows, compares and draws documents matches on [`AnyDocument`]. A new format is a line below; the
 //! compiler then names every place that has to say what becomes of it.
 
-use serde::de::Error;
-
-use crate::json::Head;
+use crate::json::{format_of, parsed};
 use crate::{
     Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction,
     PredictionSweep, PredictionTable, ReadError, Record, Run, RunComparison, Schedule, Simulation,
@@ -28,17 +26,27 @@ macro_rules! documents {
         }
 
         impl AnyDocument {
+            /// The names of all formats but [`Other`](Self::Other).
+            pub const FORMATS: &[&str] = &[$(<$form as Document>::FORMAT,)+];
+
             /// Reads a document of any format.
             ///
             /// # Errors
             /// If the text is no JSON with a format, or lacks what its format has.
             pub fn from_json(text: &str) -> Result<Self, ReadError> {
-                let Head { format, .. } = Head::of(text, "a document")?;
-                match format.as_str() {
+                Self::from_tree(parsed(text, "a document")?)
+            }
+
+            /// As [`from_json`](Self::from_json), of a text that was parsed.
+            ///
+            /// # Errors
+            /// As [`from_json`](Self::from_json).
+            pub fn from_tree(tree: Tree) -> Result<Self, ReadError> {
+                match format_of(&tree, "a document")? {
                     $(<$form as Document>::FORMAT => {
-                        <$form>::from_json(text).map(|it| Self::$name(Box::new(it)))
+                        <$form>::from_tree(tree).map(|it| Self::$name(Box::new(it)))
                     })+
-                    _ => other(format, text),
+                    format => Ok(Self::Other { format: format.to_owned(), fields: tree }),
                 }
             }
 
@@ -86,14 +94,6 @@ documents! {
     Trend(Record<Trend>),
     /// What `corun fleet report` answers.
     FleetReport(Record<FleetReport>),
-}
-
-fn other(format: String, text: &str) -> Result<AnyDocument, ReadError> {
-    let invalid = |error| ReadError::Form { expected: "a document", error };
-    match serde_json::from_str(text).map_err(invalid)? {
-        fields @ Tree::Table(_) => Ok(AnyDocument::Other { format, fields }),
-        _ => Err(invalid(Error::custom("not an object"))),
-    }
 }
 
 #[cfg(test)]

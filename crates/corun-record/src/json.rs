@@ -3,14 +3,16 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, Error as _};
 use serde_json::error::Category;
 
+use crate::reader::FieldError;
+use crate::tree::Tree;
 use crate::{Actionable, Exit, steers};
 
 /// A form of the model that stands in a file of its own, with its format's name and version.
-pub trait Document: Serialize + DeserializeOwned + JsonSchema {
+pub trait Document: Serialize + JsonSchema + Sized {
     /// The `format` of its JSON.
     const FORMAT: &'static str;
     /// The `version` that this program writes, and the newest that it reads.
@@ -25,8 +27,23 @@ pub trait Document: Serialize + DeserializeOwned + JsonSchema {
     ///
     /// # Errors
     /// If the text is no JSON, of another format, of a newer version, or lacks a field.
-    fn from_json(text: &str) -> Result<Self, ReadError> {
-        read(text)
+    fn from_json(text: &str) -> Result<Self, ReadError>
+    where
+        Self: DeserializeOwned,
+    {
+        Self::from_tree(parsed(text, Self::FORMAT)?)
+    }
+
+    /// As [`from_json`](Self::from_json), of a text that was parsed.
+    ///
+    /// # Errors
+    /// As [`from_json`](Self::from_json).
+    fn from_tree(tree: Tree) -> Result<Self, ReadError>
+    where
+        Self: DeserializeOwned,
+    {
+        check_head(&tree, Self::FORMAT, Self::VERSION)?;
+        tree.read().map_err(|error| ReadError::of_field(Self::FORMAT, &error))
     }
 
     /// The JSON Schema of such documents, as pretty-printed JSON ended by a newline.
@@ -60,8 +77,16 @@ pub enum ReadError {
         /// The newest version that can be read.
         newest: u32,
         /// The version found.
-        found: u32,
+        found: u64,
     },
+}
+
+impl ReadError {
+    /// Of JSON that has not the fields that were expected.
+    #[cold]
+    pub(crate) fn of_field(expected: &'static str, error: &FieldError) -> Self {
+        Self::Form { expected, error: serde_json::Error::custom(error) }
+    }
 }
 
 impl Actionable for ReadError {
@@ -125,33 +150,46 @@ pub fn json_text(value: &impl Serialize) -> String {
     text
 }
 
-/// What a document says that it is.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Head {
-    pub(crate) format: String,
-    version: Option<u32>,
+/// The value that a text of JSON holds, read as documents are.
+///
+/// # Errors
+/// If the text is no JSON, or does not fit the type.
+pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    Tree::parse(text)?.read().map_err(serde_json::Error::custom)
 }
 
-impl Head {
-    /// The head of a text in which something like `expected` is looked for.
-    pub(crate) fn of(text: &str, expected: &'static str) -> Result<Self, ReadError> {
-        serde_json::from_str(text).map_err(|error| ReadError::Form { expected, error })
+/// The tree of a text in which something like `expected` is looked for.
+pub(crate) fn parsed(text: &str, expected: &'static str) -> Result<Tree, ReadError> {
+    Tree::parse(text).map_err(|error| ReadError::Form { expected, error })
+}
+
+/// The format of a document in which something like `expected` is looked for.
+pub(crate) fn format_of<'t>(tree: &'t Tree, expected: &'static str) -> Result<&'t str, ReadError> {
+    let wrong = |error: FieldError| Err(ReadError::of_field(expected, &error));
+    match (tree, tree.get("format")) {
+        (Tree::Table(_), Some(Tree::Text(format))) => Ok(format),
+        (Tree::Table(_), Some(other)) => wrong(other.unfit(&"a string").within("format")),
+        (Tree::Table(_), None) => wrong(FieldError::missing_field("format")),
+        (other, _) => wrong(other.unfit(&"an object")),
     }
 }
 
-/// Reads a document of this format and of a version up to the newest.
-fn read<T: Document>(text: &str) -> Result<T, ReadError> {
-    let invalid = |error| ReadError::Form { expected: T::FORMAT, error };
-    let head = Head::of(text, T::FORMAT)?;
-    if head.format != T::FORMAT {
-        return Err(ReadError::Format { expected: T::FORMAT, found: head.format });
+/// Refuses documents of other formats and of versions above the newest.
+fn check_head(tree: &Tree, format: &'static str, newest: u32) -> Result<(), ReadError> {
+    let found = format_of(tree, format)?;
+    if found != format {
+        return Err(ReadError::Format { expected: format, found: found.to_owned() });
     }
-    let missing = || invalid(serde::de::Error::missing_field("version"));
-    let version = head.version.ok_or_else(missing)?;
-    if !(1..=T::VERSION).contains(&version) {
-        return Err(ReadError::Version { newest: T::VERSION, found: version });
+    match tree.get("version") {
+        Some(&Tree::Count(found)) => match u32::try_from(found) {
+            Ok(found) if (1..=newest).contains(&found) => Ok(()),
+            _ => Err(ReadError::Version { newest, found }),
+        },
+        Some(other) => {
+            Err(ReadError::of_field(format, &other.unfit(&"a number").within("version")))
+        }
+        None => Err(ReadError::of_field(format, &FieldError::missing_field("version"))),
     }
-    serde_json::from_str(text).map_err(invalid)
 }
 
 #[cfg(test)]

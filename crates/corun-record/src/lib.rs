@@ -11,7 +11,6 @@ mod audit;
 mod bench;
 mod beside;
 mod blocks;
-mod by_number;
 mod calibration;
 mod capacity;
 mod command_times;
@@ -33,6 +32,7 @@ mod plain;
 mod prediction;
 mod prediction_sweep;
 mod progress;
+mod reader;
 mod record;
 mod run;
 mod run_comparison;
@@ -85,7 +85,7 @@ pub use fleet_report::{
     NodeValue, OddNode, OutlyingValue, ProgramOverNodes, UnmeasuredNode,
 };
 pub use issue::IssueCycles;
-pub use json::{Document, ReadError, json_text};
+pub use json::{Document, ReadError, json_text, read_json};
 pub use kept_runs::{KeptRun, KeptRunList};
 pub use mapping::{MappingError, Slot};
 pub use model::{
@@ -109,6 +109,7 @@ pub use prediction::{
 };
 pub use prediction_sweep::{PredictionSweep, SweepCell};
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};
+pub use reader::FieldError;
 pub use record::{Body, Record};
 pub use run::{
     Answer, Caveat, Design, EndReason, Ending, FileContent, MachineSummary, Mode, PlannedAnalysis,

@@ -4,14 +4,16 @@
 //! facts under the same names in all of them.
 
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
+use crate::reader::FieldError;
 use crate::run::{Caveat, Ending, MachineSummary};
+use crate::tree::Tree;
 
 /// A document: the common head, and the fields of its body beside it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Record<B> {
     /// The name of this form.
     pub format: String,
@@ -35,7 +37,7 @@ pub struct Record<B> {
 }
 
 /// What a command found, without the head. None of its fields may have the name of a field of [`Record`].
-pub trait Body: Serialize + DeserializeOwned + JsonSchema {
+pub trait Body: Serialize + JsonSchema + Sized {
     /// The `format` of its documents.
     const FORMAT: &'static str;
     /// The `version` that this program writes, and the newest that it reads.
@@ -62,6 +64,52 @@ impl<B: Body> Record<B> {
 impl<B: Body> Document for Record<B> {
     const FORMAT: &'static str = B::FORMAT;
     const VERSION: u32 = B::VERSION;
+}
+
+/// The fields of a [`Record`] that are not its body's.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u32,
+    corun_version: String,
+    started: String,
+    elapsed_s: f64,
+    machine: Option<MachineSummary>,
+    ending: Ending,
+    caveats: Vec<Caveat>,
+}
+
+/// The names of the fields of a [`Head`].
+const HEAD: [&str; 8] =
+    ["format", "version", "corun_version", "started", "elapsed_s", "machine", "ending", "caveats"];
+
+impl Head {
+    /// Parts a document into its head and its body.
+    fn of(record: Tree) -> Result<(Self, Tree), FieldError> {
+        let Tree::Table(fields) = record else { return Err(record.unfit(&"an object")) };
+        let (head, body) = fields.into_iter().partition(|(name, _)| HEAD.contains(&name.as_str()));
+        Ok((Tree::Table(head).read()?, Tree::Table(body)))
+    }
+}
+
+impl<'de, B: DeserializeOwned> Deserialize<'de> for Record<B> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (head, body) = Head::of(Tree::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        let Head { format, version, corun_version, started, elapsed_s, machine, ending, caveats } =
+            head;
+        let body = body.read().map_err(D::Error::custom)?;
+        Ok(Self {
+            format,
+            version,
+            corun_version,
+            started,
+            elapsed_s,
+            machine,
+            ending,
+            caveats,
+            body,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -83,7 +83,6 @@ pub struct WorkerSample {
     /// Counted runs of the work: 1, or more under `--steady`.
     pub runs: u32,
     /// Where the worker was seen to run and how often; one entry for a pinned worker.
-    #[serde(with = "crate::by_number")]
     #[schemars(with = "BTreeMap<u32, u32>")]
     pub cpus: BTreeMap<u32, u32>,
     /// The check value of a built-in workload, as hexadecimal.

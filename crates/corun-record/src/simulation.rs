@@ -45,7 +45,7 @@ pub struct Simulation {
     /// Forms of instruction that the timing table has no row for, with the number of places in the code.
     pub unknown_forms: BTreeMap<String, u64>,
     /// For each width of a division in the code, the bits of its quotient that were assumed.
-    #[serde(default, with = "crate::by_number")]
+    #[serde(default)]
     #[schemars(with = "BTreeMap<u32, u32>")]
     pub assumed_quotients: BTreeMap<u32, u32>,
     /// How well the timings of the executed instructions are known.

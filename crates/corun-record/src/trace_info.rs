@@ -151,7 +151,6 @@ pub struct TracedMemory {
     /// Prefetches.
     pub prefetches: u64,
     /// Loads and stores by their bytes; 0 where the state of the core decides.
-    #[serde(with = "crate::by_number")]
     #[schemars(with = "BTreeMap<u16, u64>")]
     pub sizes: BTreeMap<u16, u64>,
 }

@@ -16,8 +16,10 @@ pub enum Tree {
     Absent,
     /// Yes or no.
     Flag(bool),
-    /// A whole number.
-    Count(i128),
+    /// A whole number from 0 on.
+    Count(u64),
+    /// A whole number below 0.
+    Negative(i64),
     /// Another number.
     Number(f64),
     /// A name or a sentence.
@@ -51,6 +53,7 @@ impl Tree {
         match self {
             Self::Flag(is_so) => Some(if *is_so { "yes" } else { "no" }.to_owned()),
             Self::Count(number) => Some(number.to_string()),
+            Self::Negative(number) => Some(number.to_string()),
             Self::Number(number) => Some(number.to_string()),
             Self::Text(text) => Some(text.clone()),
             Self::Absent | Self::List(_) | Self::Table(_) => None,
@@ -95,10 +98,8 @@ impl Serialize for Tree {
         match self {
             Self::Absent => serializer.serialize_unit(),
             Self::Flag(is_so) => serializer.serialize_bool(*is_so),
-            Self::Count(number) => match u64::try_from(*number) {
-                Ok(number) => serializer.serialize_u64(number),
-                Err(_) => serializer.serialize_i64(i64::try_from(*number).unwrap_or(i64::MIN)),
-            },
+            Self::Count(number) => serializer.serialize_u64(*number),
+            Self::Negative(number) => serializer.serialize_i64(*number),
             Self::Number(number) => serializer.serialize_f64(*number),
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(trees) => trees.serialize(serializer),
@@ -149,11 +150,11 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Tree, E> {
-        Ok(Tree::Count(number.into()))
+        Ok(Tree::Count(number))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Tree, E> {
-        Ok(Tree::Count(number.into()))
+        Ok(u64::try_from(number).map_or(Tree::Negative(number), Tree::Count))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Tree, E> {
@@ -162,6 +163,10 @@ impl<'de> Visitor<'de> for TreeVisitor {
 
     fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
         Ok(Tree::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Tree, E> {
+        Ok(Tree::Text(text))
     }
 
     fn visit_unit<E>(self) -> Result<Tree, E> {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use corun_record::{
-    Bench, Document, Metric, Observation, PlacedWorker, Placements, Prediction, ReadError, Record,
-    Run, SimulatedPlacement, Source,
+    AnyDocument, Metric, Observation, PlacedWorker, Placements, Prediction, Run,
+    SimulatedPlacement, Source, Tree,
 };
 use serde::Deserialize;
 
@@ -21,12 +21,6 @@ pub struct Pairs {
     kinds: Vec<String>,
     /// By places of two kinds: how much longer the first takes beside the second.
     slowdowns: BTreeMap<(usize, usize), Ratio>,
-}
-
-/// What a file says that it is.
-#[derive(Debug, Deserialize)]
-struct Head {
-    format: String,
 }
 
 /// Pairs written by hand.
@@ -58,18 +52,16 @@ impl Pairs {
     /// # Errors
     /// If it is not of such a form, or has no such figure.
     pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
-        let head: Head = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        match head.format.as_str() {
-            FORMAT => Self::of_file(text),
-            <Record<Placements> as Document>::FORMAT => {
-                Self::of_placements(&document::<Record<Placements>>(text)?.body)
-            }
-            <Prediction as Document>::FORMAT => Self::of_prediction(&document(text)?),
-            <Run as Document>::FORMAT => Self::of_runs(&[document(text)?]),
-            <Bench as Document>::FORMAT => Self::of_runs(&document::<Bench>(text)?.runs),
+        match AnyDocument::from_json(text).map_err(|error| wrong(error.to_string()))? {
+            AnyDocument::Other { format, fields } if format == FORMAT => Self::of_file(fields),
+            AnyDocument::Placements(placements) => Self::of_placements(&placements.body),
+            AnyDocument::Prediction(prediction) => Self::of_prediction(&prediction),
+            AnyDocument::Run(run) => Self::of_runs(&[*run]),
+            AnyDocument::Bench(bench) => Self::of_runs(&bench.runs),
             other => Err(wrong(format!(
                 "expected a document of `corun simulate`, `predict`, `measure` or `bench run`, or one of \
-                 format \"{FORMAT}\", found format \"{other}\""
+                 format \"{FORMAT}\", found format \"{}\"",
+                other.format()
             ))),
         }
     }
@@ -104,8 +96,8 @@ impl Pairs {
         Self { kinds: names.to_vec(), ..self }.checked()
     }
 
-    fn of_file(text: &str) -> Result<Self, ScheduleError> {
-        let file: File = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    fn of_file(fields: Tree) -> Result<Self, ScheduleError> {
+        let file: File = fields.read().map_err(|error| wrong(error.to_string()))?;
         if file.version != 1 {
             return Err(wrong(format!("expected version 1, found {}", file.version)));
         }
@@ -271,18 +263,16 @@ fn ratio(number: f64) -> Result<Ratio, ScheduleError> {
     format!("{number:.6}").parse().map_err(wrong)
 }
 
-fn document<D: Document>(text: &str) -> Result<D, ScheduleError> {
-    D::from_json(text).map_err(|error: ReadError| wrong(error.to_string()))
-}
-
 fn wrong(why: String) -> ScheduleError {
     ScheduleError::Pairs { why }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use corun_record::Ending;
     use serde_json::{Value, json};
+
+    use super::*;
 
     fn pairs(document: &Value) -> Result<Vec<(String, String, f64)>, String> {
         let found = Pairs::from_json(&document.to_string()).map_err(|error| error.to_string())?;
@@ -304,7 +294,9 @@ mod tests {
         full.as_array_mut().unwrap().iter_mut().for_each(|one| one["core"] = 0.into());
         let placement = |name: &str, workers: Value| json!({ "placement": name, "cores": 2, "phases": 2, "workers": workers });
         json!({
-            "format": "corun-placements", "version": 1, "model": "zen4", "settings": {}, "warning": null,
+            "format": "corun-placements", "version": 1, "corun_version": "0.1.0", "started": "",
+            "elapsed_s": 1.0, "machine": null, "ending": Ending::completed(),
+            "core": { "model": "zen4", "title": "a core", "settings": {} },
             "workers": ["a.trace", "b"],
             "placements": [
                 placement("spread", with_core([json!([100]), json!([50, 70])])),

@@ -7,10 +7,9 @@ use std::fmt;
 use corun_record::{
     AnyDocument, Arm, Audit, AuditVerdict, Bench, Blocks, CapacityCurve, EndReason, Ending,
     MachineSummary, Metric, Observation, Placements, Prediction, Record, Run, Sample, Schedule,
-    Simulation, Source, StudyResult, ThreadSweep, Workload, excerpt, moment, on_one_line,
+    Simulation, Source, StudyResult, ThreadSweep, Tree, Workload, excerpt, moment, on_one_line,
     shortened,
 };
-use serde::Deserialize;
 
 use crate::error::StoreError;
 
@@ -47,10 +46,14 @@ pub(crate) struct Part {
 /// Takes a document apart.
 ///
 /// # Errors
-/// If the text is no document of a run, or not of a version that this corun reads.
-pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
+/// If it is no document of a run, or not of a version that this corun reads.
+pub(crate) fn content(document: Tree) -> Result<Content, StoreError> {
     let refused = |error: &dyn fmt::Display| StoreError::Document(error.to_string());
-    let document = AnyDocument::from_json(text).map_err(|error| refused(&error))?;
+    let version = match document.get("version") {
+        Some(&Tree::Count(version)) => i64::try_from(version).unwrap_or(i64::MAX),
+        _ => 0,
+    };
+    let document = AnyDocument::from_tree(document).map_err(|error| refused(&error))?;
     let format = document.format().to_owned();
     let content = match document {
         AnyDocument::Run(run) => of_run(*run),
@@ -60,7 +63,9 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
         AnyDocument::Prediction(prediction) => of_predictions(vec![*prediction]),
         AnyDocument::Predictions(table) => of_predictions(table.predictions),
         AnyDocument::Sweep(sweep) => {
-            of_predictions(sweep.body.cells.into_iter().filter_map(|it| it.prediction).collect())
+            let Record { started, body, .. } = *sweep;
+            let predictions = body.cells.into_iter().filter_map(|it| it.prediction).collect();
+            Content { started, ..of_predictions(predictions) }
         }
         AnyDocument::Threads(sweep) => of_sweep(*sweep),
         AnyDocument::Capacity(curve) => of_capacity(*curve),
@@ -77,65 +82,29 @@ pub(crate) fn content(text: &str) -> Result<Content, StoreError> {
             return Err(refused(&format!("expected the document of a run, found \"{found}\"")));
         }
     };
-    let head: Head = serde_json::from_str(text).map_err(|error| refused(&error))?;
     check(&content.parts)?;
     Ok(Content {
         format,
-        version: head.version,
-        started: head.started(),
+        version,
+        started: in_utc(&content.started)?,
         workload: listed(&content.workload).into_owned(),
         answer: shortened(&content.answer, MOST).into_owned(),
         ..content
     })
 }
 
-/// What a document says of its version and its start, wherever its format has it.
-#[derive(Deserialize)]
-struct Head {
-    version: i64,
-    #[serde(default)]
-    started: Start,
-    /// A table of predictions has no start of its own.
-    #[serde(default)]
-    predictions: Vec<Dated>,
-}
-
-#[derive(Deserialize)]
-struct Dated {
-    #[serde(default)]
-    started: Start,
-}
-
-/// A start in UTC, as the store sorts and filters it; empty where documents of an older version do not say it.
-#[derive(Default, Deserialize)]
-#[serde(try_from = "String")]
-struct Start(String);
-
-impl TryFrom<String> for Start {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        if text.is_empty() {
-            return Ok(Self(text));
-        }
-        let time = moment(&text).ok_or_else(|| {
-            format!(
-                "expected the start in RFC 3339, such as 2026-11-01T18:30:00Z, found \"{}\"",
-                excerpt(&text)
-            )
-        })?;
-        Ok(Self(humantime::format_rfc3339_seconds(time).to_string()))
+/// A start in UTC, as the store sorts and filters it; empty where the document does not say it.
+fn in_utc(started: &str) -> Result<String, StoreError> {
+    if started.is_empty() {
+        return Ok(String::new());
     }
-}
-
-impl Head {
-    fn started(self) -> String {
-        let first = self.predictions.into_iter().next().map(|it| it.started);
-        match self.started.0.is_empty() {
-            true => first.unwrap_or_default().0,
-            false => self.started.0,
-        }
-    }
+    let time = moment(started).ok_or_else(|| {
+        StoreError::Document(format!(
+            "expected the start in RFC 3339, such as 2026-11-01T18:30:00Z, found \"{}\"",
+            excerpt(started)
+        ))
+    })?;
+    Ok(humantime::format_rfc3339_seconds(time).to_string())
 }
 
 /// Whether each arm and each sample has a place of its own.

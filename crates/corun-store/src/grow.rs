@@ -8,13 +8,14 @@ use std::ffi::OsString;
 
 use corun_record::{
     Arm, Body, Document, EndReason, PredictionSweep, Record, Run, Sample, SweepCell, Workload,
+    read_json,
 };
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::content::{Content, Part, content, title};
+use crate::content::{Content, Part, title};
 use crate::error::StoreError;
 use crate::keep::{
-    Origin, answer, insert_frame, insert_run, insert_samples, packed, unpacked_line,
+    Origin, answer, insert_frame, insert_run, insert_samples, packed, taken_apart, unpacked_line,
 };
 use crate::names::Wanted;
 use crate::process;
@@ -225,8 +226,7 @@ impl Store {
         let Some(number) = growing.number else {
             return self.add(&growing.origin, document).map(|_| ());
         };
-        let content = content(document)?;
-        let digest = crate::keep::digest(document);
+        let (content, digest) = taken_apart(document)?;
         self.write(|change| answer(change, number, &content, document, &digest))
     }
 
@@ -275,8 +275,8 @@ impl Store {
         let mut sweep = read.map_err(|error| StoreError::Document(error.to_string()))?.body;
         let cells = self.steps("SELECT json FROM cells WHERE run = ?1 ORDER BY cell", number)?;
         for json in cells {
-            let cell: SweepCell = serde_json::from_str(&json)
-                .map_err(|error| StoreError::Document(error.to_string()))?;
+            let cell: SweepCell =
+                read_json(&json).map_err(|error| StoreError::Document(error.to_string()))?;
             match sweep.cells.iter_mut().find(|it| it.is_same(&cell)) {
                 Some(known) => *known = cell,
                 None => sweep.cells.push(cell),
@@ -331,8 +331,8 @@ impl Store {
             Run::from_json(&text).map_err(|error| StoreError::Document(error.to_string()))?;
         let query = "SELECT samples FROM blocks WHERE run = ?1 AND part = 0 ORDER BY block";
         for json in self.steps(query, number)? {
-            let samples: Vec<Sample> = serde_json::from_str(&json)
-                .map_err(|error| StoreError::Document(error.to_string()))?;
+            let samples: Vec<Sample> =
+                read_json(&json).map_err(|error| StoreError::Document(error.to_string()))?;
             run.samples.extend(samples);
         }
         run.design.blocks = run.samples.last().map_or(0, |it| it.block.saturating_add(1));

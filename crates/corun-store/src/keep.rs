@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use corun_record::{ReadError, Tree};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::Value;
 
@@ -137,11 +138,17 @@ struct Incoming<'a> {
 impl<'a> Incoming<'a> {
     fn of(origin: &'a Origin, document: &'a str, source: &str) -> Result<Self, StoreError> {
         check_tags(&origin.tags)?;
-        let mut content = content(document)?;
+        let (mut content, mut digest) = taken_apart(document)?;
         if content.started.is_empty() {
             content.started = origin.started.clone().unwrap_or_default();
         }
-        Ok(Self { origin, document, content, digest: digest(source) })
+        if source != document {
+            digest = match Tree::parse(source) {
+                Ok(tree) => digest_of(&compact(&tree)),
+                Err(_) => digest_of(source),
+            };
+        }
+        Ok(Self { origin, document, content, digest })
     }
 
     fn added(&self, change: &Transaction<'_>) -> Result<Added, Refusal> {
@@ -166,13 +173,25 @@ pub(crate) fn packed(json: &str) -> Vec<u8> {
     zstd::encode_all(json.as_bytes(), LEVEL).expect("memory takes all")
 }
 
-/// SHA-256 of the content, however it is indented.
-pub(crate) fn digest(document: &str) -> String {
-    let compact = match serde_json::from_str::<Value>(document) {
-        Ok(json) => json.to_string(),
-        Err(_) => document.to_owned(),
-    };
-    let digest = ring::digest::digest(&ring::digest::SHA256, compact.as_bytes());
+/// What stands in columns of a document, and the SHA-256 of all of it, however it is indented.
+///
+/// # Errors
+/// If it is no document of a run.
+pub(crate) fn taken_apart(document: &str) -> Result<(Content, String), StoreError> {
+    let tree = Tree::parse(document).map_err(|error| {
+        StoreError::Document(ReadError::Form { expected: "a document", error }.to_string())
+    })?;
+    let digest = digest_of(&compact(&tree));
+    Ok((content(tree)?, digest))
+}
+
+/// The text of a document without indentation, its fields in the order of their names.
+fn compact(document: &Tree) -> String {
+    serde_json::to_value(document).expect("a tree is JSON").to_string()
+}
+
+fn digest_of(text: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,9 +1,8 @@
 //! The runs that a store has, the newest first.
 
-use corun_record::{EndReason, KeptRun};
+use corun_record::{EndReason, KeptRun, Tree};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params_from_iter};
-use serde_json::Value;
 
 use crate::error::StoreError;
 use crate::keep::unpacked_line;
@@ -154,8 +153,8 @@ struct End(EndReason);
 
 impl FromSql for End {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let name = Value::from(value.as_str()?);
-        serde_json::from_value(name).map(Self).map_err(|error| FromSqlError::Other(error.into()))
+        let name = Tree::Text(value.as_str()?.to_owned());
+        name.read().map(Self).map_err(|error| FromSqlError::Other(error.into()))
     }
 }
 

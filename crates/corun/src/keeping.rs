@@ -37,30 +37,18 @@ struct Asked {
     store: StoreArguments,
     /// The subcommand, such as `bench run`.
     command: String,
+    /// Whether its answer is kept.
+    is_kept: bool,
 }
 
 static ASKED: OnceLock<Asked> = OnceLock::new();
-
-/// The commands whose answers are kept.
-const KEPT: [&str; 10] = [
-    "measure",
-    "threads",
-    "capacity",
-    "bench run",
-    "bench memory-hierarchy",
-    "predict",
-    "simulate",
-    "study run",
-    "audit",
-    "schedule",
-];
 
 /// The most runs that are a history.
 const HISTORY: usize = 1000;
 
 /// Sets what the command line asks for, before the command runs.
-pub(crate) fn set(store: StoreArguments, command: String) {
-    let _ = ASKED.set(Asked { store, command });
+pub(crate) fn set(store: StoreArguments, command: String, is_kept: bool) {
+    let _ = ASKED.set(Asked { store, command, is_kept });
 }
 
 /// The file of the store; `None` where nothing is to be kept.
@@ -160,12 +148,9 @@ enum State {
 impl Keeper {
     /// Of a command whose answer has this format.
     pub(crate) fn new<D: Document>() -> Self {
-        let Some(Asked { command, .. }) = ASKED.get() else {
+        let Some(Asked { command, is_kept: true, .. }) = ASKED.get() else {
             return Self { state: State::Nothing };
         };
-        if !KEPT.contains(&command.as_str()) {
-            return Self { state: State::Nothing };
-        }
         let folder = std::env::current_dir().unwrap_or_default();
         let origin = Origin {
             command: command.clone(),

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Ok(line) => line,
         Err(exit) => return exit,
     };
-    keeping::set(line.store, path);
+    keeping::set(line.store, path, line.command.as_ref().is_some_and(Command::is_kept));
     let ended = line.command.map_or_else(first_steps::run, Command::run);
     standard_input::remark_on_unread_pipe();
     match ended {

@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use corun_record::read_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -229,7 +230,7 @@ impl Runtime {
     fn holder(&self) -> Option<Holder> {
         let mut text = String::new();
         File::open(self.folder.join(LOCK)).ok()?.read_to_string(&mut text).ok()?;
-        let holder: Holder = serde_json::from_str(&text).ok()?;
+        let holder: Holder = read_json(&text).ok()?;
         // Somebody else may have the lock without having said so yet.
         Path::new("/proc").join(holder.process.to_string()).exists().then_some(holder)
     }
@@ -242,12 +243,12 @@ impl AsFd for Lock {
 }
 
 fn load(path: &Path) -> io::Result<Option<State>> {
-    let text = match fs::read(path) {
+    let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let state: State = serde_json::from_slice(&text)?;
+    let state: State = read_json(&text)?;
     if state.format != FORMAT || state.version > VERSION {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,

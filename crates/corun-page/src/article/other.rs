@@ -56,7 +56,7 @@ pub(super) fn article(tree: &Tree, detail: Detail) -> Article {
 
 /// A value of a document in a type of its own, if it is one.
 fn of<T: serde::de::DeserializeOwned>(tree: Option<&Tree>) -> Option<T> {
-    serde_json::from_value(serde_json::to_value(tree?).ok()?).ok()
+    tree?.clone().read().ok()
 }
 
 fn title(name: &str) -> String {
@@ -176,6 +176,7 @@ pub(super) fn words(tree: Option<&Tree>) -> Option<String> {
 pub(super) fn number(tree: Option<&Tree>) -> Option<f64> {
     match tree? {
         Tree::Count(count) => Some(*count as f64),
+        Tree::Negative(number) => Some(*number as f64),
         Tree::Number(number) => Some(*number),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! What a user is shown of made documents.
 
 use corun_record::{Blocks, Document, Placements, Record, Simulation};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,7 +10,7 @@ use super::*;
 const COLUMNS: u16 = 80;
 
 /// A document of its newest version with what all have.
-fn document<T: Document>(body: Value) -> T {
+fn document<T: Document + DeserializeOwned>(body: Value) -> T {
     let mut json = json!({
         "format": T::FORMAT, "version": T::VERSION, "corun_version": "0.1.0",
         "started": "", "elapsed_s": 0.0, "machine": null, "ending": corun_record::Ending::completed(),

@@ -113,6 +113,22 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether its answer is kept in the store.
+    pub(crate) fn is_kept(&self) -> bool {
+        match self {
+            Self::Threads(_)
+            | Self::Measure(_)
+            | Self::Capacity(_)
+            | Self::Predict(_)
+            | Self::Simulate(_)
+            | Self::Schedule(_)
+            | Self::Audit(_) => true,
+            Self::Bench(action) => action.is_kept(),
+            Self::Study(action) => action.is_kept(),
+            _ => false,
+        }
+    }
+
     /// Runs the command.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The schemas that corun prints, and the JSON that it writes.
 
 use corun_record::{Body, Document, ReadError, Record, Run};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
@@ -87,7 +88,7 @@ fn what_is_no_run_of_a_known_version_is_refused() {
 
 /// The document that a command wrote, after it was held against its schema.
 #[track_caller]
-pub(crate) fn fitting<B: Body>(text: &str) -> Record<B> {
+pub(crate) fn fitting<B: Body + DeserializeOwned>(text: &str) -> Record<B> {
     let json: Value = serde_json::from_str(text).expect("nothing but JSON");
     let faults: Vec<String> =
         validator(B::FORMAT).iter_errors(&json).map(|fault| fault.to_string()).collect();

@@ -5,6 +5,7 @@ use std::path::Path;
 use corun_blocks::{agreement, is_held_out};
 use corun_record::{Blocks, Body, Document, Metric, Placement, Placements, Record, Simulation};
 use corun_report::{blocks_to_terminal, placements_to_terminal, simulation_to_terminal};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
@@ -304,7 +305,7 @@ fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
 
 /// Asserts that what is written as JSON fits its schema and reads back the same, and that what the terminal
 /// shows is made from it alone.
-fn is_one_document<B: Body>(
+fn is_one_document<B: Body + DeserializeOwned>(
     arguments: &[&str],
     to_terminal: fn(&Record<B>, u16) -> String,
 ) -> Record<B> {

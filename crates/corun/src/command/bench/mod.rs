@@ -27,6 +27,13 @@ pub(crate) enum Action {
     MemoryHierarchy(memory_hierarchy::Arguments),
 }
 
+impl Action {
+    /// Whether its answer is kept in the store.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::MemoryHierarchy(_))
+    }
+}
+
 pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
     match action {
         Action::List(arguments) => list::run(arguments),

@@ -21,6 +21,13 @@ pub(crate) enum Action {
     Run(run::Arguments),
 }
 
+impl Action {
+    /// Whether its answer is kept in the store.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self, Self::Run(_))
+    }
+}
+
 pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
     match action {
         Action::List(arguments) => list::run(arguments),

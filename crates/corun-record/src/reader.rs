@@ -1,0 +1,436 @@
+//! The one deserializer of documents: types are read from a [`Tree`], and from nothing else, so that the code that
+//! reads a type is in the binary once.
+//!
+//! A value that does not fit its type is named by the path of its field, such as `samples.3.makespan_s`.
+
+use std::fmt;
+use std::vec::IntoIter;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use crate::tree::Tree;
+
+/// A value that does not fit its type, and where it stands.
+#[derive(Debug)]
+pub struct FieldError(Box<Fault>);
+
+#[derive(Debug)]
+struct Fault {
+    /// The fields around the value, the innermost first.
+    path: Vec<String>,
+    sentence: String,
+}
+
+impl FieldError {
+    /// The path of the value.
+    pub fn path(&self) -> String {
+        let path: Vec<&str> = self.0.path.iter().rev().map(String::as_str).collect();
+        path.join(".")
+    }
+
+    /// What is wrong with it.
+    pub fn sentence(&self) -> &str {
+        &self.0.sentence
+    }
+
+    /// The same inside a field.
+    #[cold]
+    pub(crate) fn within(mut self, field: impl fmt::Display) -> Self {
+        self.0.path.push(field.to_string());
+        self
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.path.is_empty() {
+            true => f.write_str(self.sentence()),
+            false => write!(f, "`{}`: {}", self.path(), self.sentence()),
+        }
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+impl serde::de::Error for FieldError {
+    #[cold]
+    fn custom<T: fmt::Display>(sentence: T) -> Self {
+        Self(Box::new(Fault { path: Vec::new(), sentence: sentence.to_string() }))
+    }
+}
+
+impl Tree {
+    /// The tree of a text of JSON.
+    ///
+    /// # Errors
+    /// If the text is no JSON.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The value of a type that the tree holds.
+    ///
+    /// # Errors
+    /// With the path of the first value that does not fit.
+    pub fn read<T: DeserializeOwned>(self) -> Result<T, FieldError> {
+        T::deserialize(self)
+    }
+
+    fn unexpected(&self) -> Unexpected<'_> {
+        match self {
+            Self::Absent => Unexpected::Unit,
+            Self::Flag(is_so) => Unexpected::Bool(*is_so),
+            Self::Count(number) => Unexpected::Unsigned(*number),
+            Self::Negative(number) => Unexpected::Signed(*number),
+            Self::Number(number) => Unexpected::Float(*number),
+            Self::Text(text) => Unexpected::Str(text),
+            Self::List(_) => Unexpected::Seq,
+            Self::Table(_) => Unexpected::Map,
+        }
+    }
+
+    /// Says that another value was expected.
+    #[cold]
+    pub(crate) fn unfit(&self, expected: &dyn Expected) -> FieldError {
+        FieldError::invalid_type(self.unexpected(), expected)
+    }
+
+    fn number<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        match self {
+            Self::Count(number) => visitor.visit_u64(number),
+            Self::Negative(number) => visitor.visit_i64(number),
+            Self::Number(number) => visitor.visit_f64(number),
+            other => Err(other.unfit(&visitor)),
+        }
+    }
+}
+
+/// Kinds of numbers, which a visitor tells from each other.
+macro_rules! numbers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+            self.number(visitor)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Tree {
+    type Error = FieldError;
+
+    numbers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
+        deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        match self {
+            Self::Absent => visitor.visit_unit(),
+            Self::Flag(is_so) => visitor.visit_bool(is_so),
+            Self::Text(text) => visitor.visit_string(text),
+            Self::List(trees) => visitor.visit_seq(Items::of(trees)),
+            Self::Table(fields) => visitor.visit_map(Fields::of(fields)),
+            number => number.number(visitor),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        match self {
+            Self::Flag(is_so) => visitor.visit_bool(is_so),
+            other => Err(other.unfit(&visitor)),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        match self {
+            Self::Text(text) => visitor.visit_string(text),
+            other => Err(other.unfit(&visitor)),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        match self {
+            Self::Absent => visitor.visit_none(),
+            other => visitor.visit_some(other),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        match self {
+            Self::List(trees) => visitor.visit_seq(Items::of(trees)),
+            other => Err(other.unfit(&visitor)),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        match &self {
+            // What is left over would be lost.
+            Self::List(trees) if trees.len() > length => {
+                Err(FieldError::invalid_length(trees.len(), &visitor))
+            }
+            _ => self.deserialize_seq(visitor),
+        }
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        self.deserialize_tuple(length, visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        match self {
+            Self::Table(fields) => visitor.visit_map(Fields::of(fields)),
+            other => Err(other.unfit(&visitor)),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        let variant = match self {
+            Self::Text(name) => Variant { name, content: None },
+            Self::Table(fields) if fields.len() == 1 => {
+                let (name, content) = fields.into_iter().next().expect("one field");
+                Variant { name, content: Some(content) }
+            }
+            other => return Err(other.unfit(&"the name of a variant, or one field of that name")),
+        };
+        visitor.visit_enum(variant)
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! { char bytes byte_buf unit unit_struct }
+}
+
+/// The values of a list.
+struct Items {
+    rest: IntoIter<Tree>,
+    read: usize,
+}
+
+impl Items {
+    fn of(trees: Vec<Tree>) -> Self {
+        Self { rest: trees.into_iter(), read: 0 }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items {
+    type Error = FieldError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, FieldError> {
+        let Some(tree) = self.rest.next() else { return Ok(None) };
+        self.read += 1;
+        seed.deserialize(tree).map(Some).map_err(|error| error.within(self.read - 1))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// The fields of a table.
+struct Fields {
+    rest: IntoIter<(String, Tree)>,
+    /// The field whose name was read and whose value was not.
+    current: Option<(String, Tree)>,
+}
+
+impl Fields {
+    fn of(fields: Vec<(String, Tree)>) -> Self {
+        Self { rest: fields.into_iter(), current: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for Fields {
+    type Error = FieldError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, FieldError> {
+        self.current = self.rest.next();
+        let Some((name, _)) = &self.current else { return Ok(None) };
+        seed.deserialize(Key(name)).map(Some).map_err(|error| error.within(name))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, FieldError> {
+        let (name, tree) = self.current.take().expect("a name was read");
+        seed.deserialize(tree).map_err(|error| error.within(name))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// The name of a field. In a map of numbers it is a number as text.
+struct Key<'a>(&'a str);
+
+/// Kinds of numbers as text.
+macro_rules! numbers_as_text {
+    ($($method:ident $visit:ident $number:ty,)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+            match self.0.parse::<$number>() {
+                Ok(number) => visitor.$visit(number),
+                Err(_) => Err(FieldError::invalid_type(Unexpected::Str(self.0), &visitor)),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Key<'_> {
+    type Error = FieldError;
+
+    numbers_as_text! {
+        deserialize_u16 visit_u16 u16,
+        deserialize_u32 visit_u32 u32,
+        deserialize_u64 visit_u64 u64,
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
+        visitor.visit_str(self.0)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        visitor.visit_enum(StrDeserializer::new(self.0))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// A variant of an enumeration.
+struct Variant {
+    name: String,
+    content: Option<Tree>,
+}
+
+/// What a variant holds beside its name.
+struct Content {
+    name: String,
+    content: Option<Tree>,
+}
+
+impl<'de> EnumAccess<'de> for Variant {
+    type Error = FieldError;
+    type Variant = Content;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Content), FieldError> {
+        let variant = seed.deserialize(Key(&self.name))?;
+        Ok((variant, Content { name: self.name, content: self.content }))
+    }
+}
+
+impl Content {
+    fn some(self, expected: &dyn Expected) -> Result<(String, Tree), FieldError> {
+        let Self { name, content } = self;
+        match content {
+            Some(content) => Ok((name, content)),
+            None => Err(FieldError::invalid_type(Unexpected::UnitVariant, expected)),
+        }
+    }
+}
+
+impl<'de> VariantAccess<'de> for Content {
+    type Error = FieldError;
+
+    fn unit_variant(self) -> Result<(), FieldError> {
+        match self.content {
+            None | Some(Tree::Absent) => Ok(()),
+            Some(other) => Err(other.unfit(&"nothing").within(self.name)),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, FieldError> {
+        let (name, content) = self.some(&"a value")?;
+        seed.deserialize(content).map_err(|error| error.within(name))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        let (name, content) = self.some(&visitor)?;
+        content.deserialize_tuple(length, visitor).map_err(|error| error.within(name))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, FieldError> {
+        let (name, content) = self.some(&visitor)?;
+        content.deserialize_map(visitor).map_err(|error| error.within(name))
+    }
+}

@@ -11,11 +11,11 @@ use corun_record::{Blocks, Document, Record};
 
 /// A list of measured blocks.
 #[derive(Debug, PartialEq)]
-struct List {
+pub(crate) struct List {
     /// The model of the core that they were measured on.
-    model: &'static str,
+    pub model: &'static str,
     /// In `models/measured`; its head says who measured it, and how.
-    file: &'static str,
+    pub file: &'static str,
     aim: Aim,
 }
 
@@ -33,7 +33,7 @@ const INTEL: Aim = Aim { mean: 0.04, median: 0.015, tau: 0.965 };
 const ZEN4: Aim = Aim { mean: 0.05, median: 0.02, tau: 0.955 };
 const ZEN5: Aim = Aim { mean: 0.07, median: 0.025, tau: 0.95 };
 
-const LISTS: [List; 5] = [
+pub(crate) static LISTS: [List; 5] = [
     List { model: "ivy-bridge", file: "ivy-bridge-blocks.csv", aim: INTEL },
     List { model: "coffee-lake", file: "coffee-lake-blocks.csv", aim: INTEL },
     List { model: "zen4", file: "zen4-blocks.csv", aim: ZEN4 },
@@ -61,7 +61,7 @@ pub(crate) fn section(corun: &Path, model: &str) -> Result<String, String> {
     let mut tables = String::new();
     for list in LISTS.iter().filter(|list| list.model == model) {
         eprintln!("{}", list.file);
-        tables += &table(list, &simulate(corun, list)?);
+        tables += &table(list, &simulate(corun, list.model, &folder().join(list.file))?);
     }
     Ok(match tables.is_empty() {
         true => tables,
@@ -75,11 +75,14 @@ Cycles of an iteration of basic blocks in steady state, [predicted](simulation.m
 out follows from a hash of the code. *Tau-b* is Kendall's rank correlation.
 ";
 
-fn simulate(corun: &Path, list: &List) -> Result<Record<Blocks>, String> {
-    let file = folder().join(list.file);
+/// Simulates the blocks of a file.
+///
+/// # Errors
+/// If the file is no list of blocks, or there is no such model.
+pub(crate) fn simulate(corun: &Path, model: &str, file: &Path) -> Result<Record<Blocks>, String> {
     let mut command = Command::new(corun);
-    command.env("CORUN_STORE", "").args(["simulate", "--quiet", "--json=-", "--model", list.model]);
-    command.arg("--block-file").arg(&file);
+    command.env("CORUN_STORE", "").args(["simulate", "--quiet", "--json=-", "--model", model]);
+    command.arg("--block-file").arg(file);
     let output = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
@@ -88,7 +91,8 @@ fn simulate(corun: &Path, list: &List) -> Result<Record<Blocks>, String> {
     Record::from_json(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn folder() -> PathBuf {
+/// The folder of the lists.
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/measured")
 }
 

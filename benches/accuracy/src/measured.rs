@@ -22,7 +22,6 @@ pub(crate) struct Measured {
     pub kernel_share: Option<f64>,
     /// The share of probes in which somebody else took slots of the core, in the worst run that counts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(alias = "crowded")]
     pub contention_share: Option<f64>,
     /// What was found of the machine in place of fields of the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -112,7 +112,7 @@ fn prediction(
 }
 
 /// With these, tables of CPython and Perl lie alike in each run: what is predicted is what is measured.
-const SAME_HASHES: [(&str, &str); 3] =
+pub(crate) const SAME_HASHES: [(&str, &str); 3] =
     [("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0"), ("PERL_PERTURB_KEYS", "0")];
 
 /// What `corun predict` says of it with these options, as JSON.

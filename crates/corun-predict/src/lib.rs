@@ -30,6 +30,6 @@ pub use request::{
     ProgramRequest, StandardInput, TracedProgram,
 };
 pub use sampling::{Effort, Sampling};
-pub use stages::{MeasureSiblings, Workers};
+pub use stages::{MeasureSiblings, PredictedTrace, Workers, predict_trace};
 pub use sweep::{SweepObserver, SweepRequest, SweptProgram, core_variants};
 pub use yield_records::{recorded_core, yield_records};

@@ -18,9 +18,10 @@ use tempfile::TempDir;
 
 use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
-pub(crate) use page::{page, section};
+pub(crate) use page::{HELPS, page, section};
 pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
-use rows::{Listed, Program, Ratio, Row};
+pub(crate) use rows::{Listed, Row};
+use rows::{Program, Ratio};
 use sensitivity::{Case, Sensitivity};
 
 /// A row, and what is predicted for it or why nothing is.
@@ -37,21 +38,23 @@ pub(crate) struct Yield {
     pub high: f64,
 }
 
-/// Instructions that are recorded.
+/// Instructions that are recorded for a page.
 const RECORDED: &str = "3M";
 
 /// How much is simulated for a yield.
 #[derive(Debug, Clone, Copy)]
-struct Extent {
+pub(crate) struct Extent {
     /// Instructions that warm up, and that are counted.
-    warm_up: &'static str,
-    counted: &'static str,
+    pub warm_up: &'static str,
+    pub counted: &'static str,
     /// Places of the window at which copies begin.
-    phases: &'static str,
+    pub phases: &'static str,
+    /// The time slice of copies that take turns, in milliseconds.
+    pub slice: &'static str,
 }
 
 /// For a figure that is published beside another one.
-const WHOLE: Extent = Extent { warm_up: "1M", counted: "1M", phases: "4" };
+const WHOLE: Extent = Extent { warm_up: "1M", counted: "1M", phases: "4", slice: "3" };
 /// What this library would choose on the machine that traces, and the modelled cores do not have.
 const TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW");
@@ -69,9 +72,7 @@ pub(crate) fn predict(
 ) -> Result<(Vec<Predicted>, Vec<Sensitivity>), String> {
     let listed = Listed::read()?;
     keep_addresses()?;
-    let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
-    let folder = tempfile::tempdir().map_err(|error| format!("a folder for traces: {error}"))?;
-    let mut traces = Traces { corun, listed: &listed, inputs, folder, made: BTreeMap::new() };
+    let mut traces = Traces::new(corun, &listed)?;
     let is_asked = |program: &String, model: &String| {
         names.is_empty() || names.iter().any(|name| [program, model].contains(&name))
     };
@@ -109,7 +110,7 @@ fn vary(traces: &mut Traces<'_>, case: Case, settings: &[String]) -> Option<Sens
 }
 
 /// Traces of programs, each made when it is first asked for.
-struct Traces<'c> {
+pub(crate) struct Traces<'c> {
     corun: &'c Path,
     listed: &'c Listed,
     inputs: Inputs,
@@ -117,7 +118,16 @@ struct Traces<'c> {
     made: BTreeMap<String, Result<PathBuf, String>>,
 }
 
-impl Traces<'_> {
+impl<'c> Traces<'c> {
+    /// # Errors
+    /// If there is no room for traces.
+    pub(crate) fn new(corun: &'c Path, listed: &'c Listed) -> Result<Self, String> {
+        let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
+        let folder =
+            tempfile::tempdir().map_err(|error| format!("a folder for traces: {error}"))?;
+        Ok(Self { corun, listed, inputs, folder, made: BTreeMap::new() })
+    }
+
     fn of(&mut self, program: &str) -> Result<PathBuf, String> {
         if let Some(made) = self.made.get(program) {
             return made.clone();
@@ -125,14 +135,23 @@ impl Traces<'_> {
         let program =
             self.listed.program(program).ok_or_else(|| "its program is not listed".to_owned())?;
         let file = self.folder.path().join(format!("{}.trace", self.made.len()));
-        let made = self.record(program, &file).map(|()| file);
+        let made = self.record(program, &file, RECORDED).map(|()| file);
         self.made.insert(program.name.clone(), made.clone());
         made
     }
 
-    fn record(&self, program: &Program, file: &Path) -> Result<(), String> {
+    /// Records so many instructions of a program.
+    ///
+    /// # Errors
+    /// If it cannot be traced.
+    pub(crate) fn record(
+        &self,
+        program: &Program,
+        file: &Path,
+        length: &str,
+    ) -> Result<(), String> {
         let mut command = Command::new(self.corun);
-        command.args(["trace", "--quiet", "--length", RECORDED, "--output"]).arg(file);
+        command.args(["trace", "--quiet", "--length", length, "--output"]).arg(file);
         command.env(TUNABLES.0, TUNABLES.1);
         match &program.skip {
             Some(skip) => command.args(["--once", "--skip", skip]),
@@ -171,7 +190,11 @@ fn said(mut command: Command) -> Result<String, String> {
     }
 }
 
-fn simulate(
+/// The yield of a row from a trace of its program.
+///
+/// # Errors
+/// If it cannot be simulated, or makes no sense.
+pub(crate) fn simulate(
     corun: &Path,
     row: &Row,
     trace: &Path,
@@ -222,7 +245,8 @@ fn simulated(
     command.env("CORUN_STORE", "");
     command.args(["simulate", "--quiet", "--json=-", "--model", model]);
     command.args(["--placement", placements, "--warmup", extent.warm_up]);
-    command.args(["--length", extent.counted, "--phases", extent.phases]).args(options);
+    command.args(["--length", extent.counted, "--phases", extent.phases]);
+    command.args(["--slice", extent.slice]).args(options);
     command.args(settings.iter().map(|setting| format!("--set={setting}"))).args(traces);
     // The page names no folder of this machine.
     let without_folder = |mut reason: String| {

@@ -12,7 +12,7 @@ use super::{Measured, Predicted};
 /// What is asked of the mean error of a yield.
 const LIMIT: f64 = 0.10;
 /// From which yield on siblings help.
-const HELPS: f64 = 1.05;
+pub(crate) const HELPS: f64 = 1.05;
 
 /// The page in Markdown, and the command that makes it.
 pub(crate) fn page(

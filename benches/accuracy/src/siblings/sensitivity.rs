@@ -37,7 +37,7 @@ pub(crate) struct Shift {
 }
 
 /// Many figures are varied, so that little is simulated for each.
-const SHORT: Extent = Extent { warm_up: "100k", counted: "100k", phases: "1" };
+const SHORT: Extent = Extent { warm_up: "100k", counted: "100k", phases: "1", slice: "3" };
 
 /// The rows of a list that models were tuned with and that compare siblings with true cores, and the programs that it names
 /// for other cores. What is held out is not among them.

@@ -1,6 +1,8 @@
 //! Extrapolate: from the simulated windows to the thread's whole run.
 
 use corun_record::Estimate;
+use corun_sim::SimulatedWindow;
+use corun_trace::format::Trace;
 
 use super::{RecordedRun, SimulatedRun};
 use crate::extrapolation::{extrapolated, represented_instructions};
@@ -16,12 +18,18 @@ pub(crate) struct ExtrapolatedRun {
 impl ExtrapolatedRun {
     /// Extrapolates the windows.
     pub(crate) fn of(recorded: &RecordedRun, simulated: &SimulatedRun) -> Self {
-        let windows = &simulated.windows.windows;
+        Self::from_windows(
+            &recorded.trace,
+            recorded.thread_instructions,
+            &simulated.windows.windows,
+        )
+    }
+
+    /// Extrapolates windows of a trace's busiest thread, which has about so many instructions in the whole run.
+    pub(super) fn from_windows(trace: &Trace, total: u64, windows: &[SimulatedWindow]) -> Self {
         // Where windows were chosen, a thread's share of the recorded instructions is not its share of the run.
-        let represented =
-            represented_instructions(windows).filter(|_| recorded.trace.threads().len() > 1);
-        let instructions =
-            represented.map_or(recorded.thread_instructions, |count| count.round() as u64);
+        let represented = represented_instructions(windows).filter(|_| trace.threads().len() > 1);
+        let instructions = represented.map_or(total, |count| count.round() as u64);
         Self { instructions, cycles: extrapolated(windows, instructions) }
     }
 }

@@ -116,7 +116,7 @@ fn trace_file(path: &Path, source: io::Error) -> PredictError {
 }
 
 /// The thread with most recorded instructions, and how many it has in the whole run.
-fn busiest(trace: &Trace, plan: &Plan, total: u64) -> Option<(ThreadId, u64)> {
+pub(super) fn busiest(trace: &Trace, plan: &Plan, total: u64) -> Option<(ThreadId, u64)> {
     let threads = trace.threads();
     let recorded: u64 = threads.iter().map(|thread| thread.instructions).sum();
     let one = threads.iter().rev().max_by_key(|thread| thread.instructions)?;

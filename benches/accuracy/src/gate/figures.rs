@@ -1,0 +1,78 @@
+//! Figures that are held to bounds, in sets that have a page each.
+
+/// What is predicted of one kind on one core, or of all yields.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Set {
+    /// Also the name of its table in the file of bounds.
+    pub name: String,
+    /// The page that shows all of it.
+    pub page: Page,
+    pub figures: Vec<Figure>,
+}
+
+/// The page of a core, or of yields.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Page {
+    Core(String),
+    Yields,
+}
+
+impl Page {
+    /// Its file, and the command that makes it.
+    pub(super) fn command(&self) -> (String, String) {
+        let (file, options) = match self {
+            Self::Core(core) => {
+                let suffix = if core == "zen4" { String::new() } else { format!("-{core}") };
+                (format!("docs/accuracy{suffix}.md"), format!("--core {core}"))
+            }
+            Self::Yields => {
+                ("docs/accuracy-siblings.md".to_owned(), "--siblings --sensitivity".to_owned())
+            }
+        };
+        let command = format!("cargo run --release -p corun-accuracy -- {options} --output {file}");
+        (file, command)
+    }
+}
+
+/// A predicted figure.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figure {
+    pub name: String,
+    pub kind: Kind,
+    /// What it would be if nothing were off.
+    pub ideal: f64,
+    pub now: f64,
+}
+
+/// The kinds of figures, of which each has a margin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One program or yield.
+    Row,
+    Mean,
+    Median,
+    Largest,
+    /// Kendall's rank correlation.
+    Tau,
+    /// How often it is said rightly whether siblings help.
+    Signs,
+}
+
+impl Figure {
+    /// How far it is off, and how far it was.
+    pub(super) fn off(&self, value: f64) -> f64 {
+        (value - self.ideal).abs()
+    }
+}
+
+/// The mean and the largest error of rows.
+pub(super) fn summaries(rows: &[Figure]) -> [Figure; 2] {
+    let errors = || rows.iter().map(|row| row.off(row.now));
+    let mean = errors().sum::<f64>() / rows.len() as f64;
+    let largest = errors().fold(0.0, |one: f64, other| match other.is_nan() {
+        true => other,
+        false => one.max(other),
+    });
+    [("mean error", Kind::Mean, mean), ("largest error", Kind::Largest, largest)]
+        .map(|(name, kind, now)| Figure { name: name.to_owned(), kind, ideal: 0.0, now })
+}

@@ -9,7 +9,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use corun_files::InputKind;
-use corun_record::read_json;
 use serde::de::DeserializeOwned;
 
 use crate::error::FleetError;
@@ -78,7 +77,8 @@ fn each_file(folder: &Path, mut act: impl FnMut(&str, &Path)) -> Result<(), Flee
 
 fn parsed<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let text = corun_files::text(path, InputKind::DOCUMENT).map_err(|error| error.to_string())?;
-    read_json(&text).map_err(|error| error.to_string())
+    // Its document is kept as it was written, which only a reader of text can do.
+    serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
 /// Whether an attempt is one of the campaign's, and in the file that is its own.

@@ -464,7 +464,7 @@ impl Span {
         if own_load >= most_load.min(average) {
             return None;
         }
-        let above = (most_load - average) * busiest.capacity();
+        let above = most_load.saturating_sub(average) * busiest.capacity();
         let below = (average - own_load) * local.capacity();
         let least = above.min(below) / SCALE;
         (least > 0).then_some(Imbalance::Load(least))

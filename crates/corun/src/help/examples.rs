@@ -213,7 +213,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             example(
                 "Sizes of the reorder buffer, for a spreadsheet",
-                "corun predict --model zen4 --set rob.entries=128,512 --csv rob.csv -- ./job",
+                "corun predict --model zen4 --set rob.entries=128,512 --csv r.csv -- ./job",
             ),
             example(
                 "Going on where that was interrupted",

@@ -100,7 +100,7 @@ fn in_utc(started: &str) -> Result<String, StoreError> {
     }
     let time = moment(started).ok_or_else(|| {
         StoreError::Document(format!(
-            "expected the start in RFC 3339, such as 2026-11-01T18:30:00Z, found \"{}\"",
+            "expected the start in RFC 3339, such as 2026-11-01T18:30:00Z, found \"{}\" in `started`",
             excerpt(started)
         ))
     })?;

@@ -170,7 +170,7 @@ fn circle(name: &str) -> BTreeSet<String> {
         sources.iter().filter(|(path, _)| is_root(path)).map(|(_, code)| code.as_str()).collect();
     let mut modules: BTreeMap<&String, BTreeSet<String>> =
         sources.keys().filter(|path| !is_root(path)).map(|it| (&it[0], BTreeSet::new())).collect();
-    let names: Vec<String> = modules.keys().map(|it| it.to_string()).collect();
+    let names: Vec<String> = modules.keys().copied().cloned().collect();
     // What the root passes on is its module's.
     let passed_on: BTreeMap<String, &String> = names
         .iter()
@@ -184,7 +184,7 @@ fn circle(name: &str) -> BTreeSet<String> {
             let found = names_after(code, &prefix).into_iter();
             let found = found.filter_map(|it| match names.contains(&it) {
                 true => Some(it),
-                false => passed_on.get(&it).map(|it| it.to_string()),
+                false => passed_on.get(&it).copied().cloned(),
             });
             modules.entry(own).or_default().extend(found.filter(|it| it != own));
         }

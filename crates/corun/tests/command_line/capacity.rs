@@ -100,7 +100,7 @@ fn a_predicted_program_has_its_environment_folder_and_input() {
     // What dies is not predicted.
     let script = "read line; test \"$A:$line\" = '1:a line' && test -f input || kill -9 $$";
     let predicted = |options: &[&str]| {
-        let mut command = corun(["capacity", "--model=zen4", "--max-time=1s", "--json=-"]);
+        let mut command = corun(["capacity", "--model=zen4", "--max-time=60s", "--json=-"]);
         command.args(options).arg("--stdin").arg(&input).args(["--", "sh", "-c", script]);
         Outcome::of(&mut command)
     };

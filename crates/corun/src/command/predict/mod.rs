@@ -190,8 +190,11 @@ fn to_json(table: &PredictionTable) -> String {
     }
 }
 
+/// Fields of the model and what `--set` gives them.
+type Assignments = Vec<(String, String)>;
+
 impl Arguments {
-    /// Whether each program is recorded once and every cell predicted by itself, with nothing measured.
+    /// A sweep: each program is recorded once and every cell predicted by itself, with nothing measured.
     fn is_sweep(&self) -> bool {
         let has_all = self.model.iter().any(|it| it == "all");
         let is_varied = !self.settings().0.is_empty();
@@ -199,7 +202,7 @@ impl Arguments {
     }
 
     /// The fields with several values, and those with one.
-    fn settings(&self) -> (Vec<(String, String)>, Vec<(String, String)>) {
+    fn settings(&self) -> (Assignments, Assignments) {
         let load = self.load_of_others.map(values::load_of_others);
         self.set.iter().cloned().chain(load).partition(|(_, values)| values.contains(','))
     }
@@ -208,7 +211,7 @@ impl Arguments {
     fn request(
         &self,
         program: ProgramRequest,
-        settings: Vec<(String, String)>,
+        settings: Assignments,
     ) -> Result<PredictRequest, Problem> {
         if let Some(Words(words)) = &self.beside {
             program::check(words)?;

@@ -106,7 +106,11 @@ impl PredictRequest {
             return Err(PredictRequestError::RecordOfChanged.into());
         }
         if is_record && !cores.iter().any(|core| core.is_own) {
-            return Err(PredictRequestError::RecordOfOther.into());
+            return Err(match self.models.is_empty() {
+                true => PredictRequestError::NothingToRecord,
+                false => PredictRequestError::RecordOfOther,
+            }
+            .into());
         }
         match siblings.cores().map_err(PredictError::Probe)?.is_empty() {
             false => Ok(()),

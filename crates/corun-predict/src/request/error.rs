@@ -54,6 +54,9 @@ pub enum PredictRequestError {
     /// A record is of this host's own core.
     #[error("expected the model of this machine's own core for --record, found others")]
     RecordOfOther,
+    /// A record is of this host's own core, which has no model.
+    #[error("expected a model of this machine's own core for --record, found none")]
+    NothingToRecord,
     /// There are no siblings to measure on.
     #[error("expected siblings to measure on, found none: {why}")]
     NoSiblings {
@@ -109,7 +112,9 @@ fn allowed(most: u32) -> String {
 impl Actionable for PredictRequestError {
     fn exit(&self) -> Exit {
         match self {
-            Self::NoModel { .. } | Self::NoSiblings { .. } => Exit::NotPossible,
+            Self::NoModel { .. } | Self::NothingToRecord | Self::NoSiblings { .. } => {
+                Exit::NotPossible
+            }
             _ => Exit::Usage,
         }
     }
@@ -134,8 +139,9 @@ impl Actionable for PredictRequestError {
             Self::RecordOfChanged => {
                 "Leave one of the two out; --measure compares with a changed model, too."
             }
-            Self::RecordOfOther => {
-                "Leave --model out; `corun models list` has all. Where there is none, --measure compares with others."
+            Self::RecordOfOther => "Leave --model out; `corun models list` has all.",
+            Self::NothingToRecord => {
+                "`corun models list` has the cores; --measure compares with the model of another one."
             }
             Self::NoSiblings { evidence: SiblingEvidence::Topology, .. } => {
                 "Run it on a machine with SMT on (`corun smt status` shows it), or leave --measure and --record out: a \

@@ -77,7 +77,7 @@ fn what_is_no_run_of_a_known_version_is_refused() {
         ("{}", "expected corun-run written by corun as JSON, found other JSON: missing field"),
         (
             r#"{"format": 1}"#,
-            "expected corun-run written by corun as JSON, found other JSON: invalid type: integer `1` instead of a string",
+            "expected corun-run written by corun as JSON, found other JSON: `format`: invalid type: integer `1` instead of a string",
         ),
         ("\u{0}", "expected corun-run written by corun as JSON, found text that is no JSON"),
     ] {

@@ -288,9 +288,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
       Name a file in a folder that you may write to, or `-` for standard output.
     ");
     for arguments in [
-        &["-o", "t"][..],
-        &["--", "true"],
-        &["-o", "t", "--"],
+        &["--", "true"][..],
         &["-o", "t", "--skip=0", "--", "true"],
         &["-o", "t", "--length=-1", "--", "true"],
         &["-o", "t", "--length=5m", "--", "true"],
@@ -316,6 +314,11 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
     ] {
         let reported = reported(arguments);
         assert!(reported.starts_with("exit 2\nerror: "), "{arguments:?}: {reported}");
+    }
+    for arguments in [&["-o", "t"][..], &["-o", "t", "--"]] {
+        let reported = reported(arguments);
+        let expected = "exit 2\ncorun: expected a command or `--workload NAME`, found neither";
+        assert!(reported.starts_with(expected), "{arguments:?}: {reported}");
     }
     for arguments in [
         &["info", "missing"][..],

@@ -221,7 +221,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             example(
                 "A task for each program on a cluster",
-                "corun predict --model all --slurm /shared/sweep --program ./a --program ./b",
+                "corun predict --model all --slurm /shared/s --program ./a --program ./b",
             ),
         ],
     ),

@@ -277,7 +277,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     output.write(&page.text()).map_err(failed)
 }
 
-/// Holds predictions to their bounds, or makes traces or bounds anew.
+/// Holds predictions to their bounds, or records traces or writes bounds again.
 fn gate(arguments: &Arguments) -> Result<(), String> {
     let corun = arguments.corun.clone().map_or_else(built, Ok)?;
     if arguments.record_traces {

@@ -34,7 +34,7 @@ impl<'a> TaskStat<'a> {
         self.fields.first().copied()
     }
 
-    /// Whether it has ended, and its parent may not have asked for it yet.
+    /// True if the task has ended (`Z`, `X`); its parent may not have waited for it yet.
     pub fn has_ended(&self) -> bool {
         matches!(self.state(), Some(b'Z' | b'X' | b'x'))
     }

@@ -33,7 +33,7 @@ impl FieldError {
         path.join(".")
     }
 
-    /// What is wrong with it.
+    /// The fault of the value, without its path.
     pub fn sentence(&self) -> &str {
         &self.0.sentence
     }
@@ -110,7 +110,7 @@ impl Tree {
     }
 }
 
-/// Kinds of numbers, which a visitor tells from each other.
+/// Methods for the types of numbers, which the visitor distinguishes.
 macro_rules! numbers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
@@ -369,7 +369,7 @@ struct Variant {
     content: Option<Tree>,
 }
 
-/// What a variant holds beside its name.
+/// The content of a variant beside its name.
 struct Content {
     name: String,
     content: Option<Tree>,

@@ -36,7 +36,7 @@ pub enum Unsettled {
     WithinNoiseFloor,
 }
 
-/// What an effect must exceed to be claimed, on the log scale.
+/// Bounds that an effect must exceed to be claimed, on the log scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// The smallest effect that matters; `ln(1.02)` for 2 %, 0 to make "no effect" unclaimable.
@@ -45,7 +45,7 @@ pub struct Bounds {
     pub noise_floor: f64,
 }
 
-/// What keeps a verdict open whatever the blocks say.
+/// Circumstances that keep a verdict open whatever the blocks say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Circumstances {
     /// The program waits most of the time.
@@ -118,7 +118,7 @@ pub fn judge(estimate: &Estimate, bounds: Bounds) -> Verdict {
     }
 }
 
-/// Whether the effect is shown to lie strictly within `bound` of zero, on the log scale.
+/// True if the effect is shown to lie strictly within `bound` of zero, on the log scale.
 ///
 /// Two one-sided tests, each at the error rate of the estimate's own interval: the interval with
 /// twice that rate (90 % for an estimate at 95 %) must lie inside. Never true for a bound of 0.

@@ -75,7 +75,7 @@ fn run(target: &Target, stop: &AtomicBool, is_watched: bool, mark: Mark) -> io::
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     silence(&mut command);
-    target.surroundings.apply(&mut command)?;
+    target.context.apply(&mut command)?;
     let reading = if is_watched {
         let (reader, writer) = io::pipe()?;
         command.stdout(writer);

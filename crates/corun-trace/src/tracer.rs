@@ -25,7 +25,7 @@ use corun_machine::memory_death;
 use corun_record::{Actionable, Exit};
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, Sink, SinkError, Surroundings, SystemCall};
+use crate::{Plan, ProcessContext, Sink, SinkError, SystemCall};
 
 pub(crate) use choice::others;
 pub use choice::{Chosen, all, choose, choose_for};
@@ -84,7 +84,7 @@ pub struct Target {
     /// What follows it on the command line.
     pub arguments: Vec<OsString>,
     /// Its environment, folder and standard input.
-    pub surroundings: Surroundings,
+    pub context: ProcessContext,
 }
 
 impl Target {
@@ -94,31 +94,31 @@ impl Target {
     /// # Errors
     /// If there is no such program.
     pub fn find(program: &OsStr, arguments: &[OsString]) -> Result<Self, TraceError> {
-        Self::find_in(program, arguments, Surroundings::default())
+        Self::find_in(program, arguments, ProcessContext::default())
     }
 
-    /// The same for a program that runs in these surroundings, with their search path and folder.
+    /// The same for a program that runs in these context, with their search path and folder.
     ///
     /// # Errors
     /// If there is no such program.
     pub fn find_in(
         program: &OsStr,
         arguments: &[OsString],
-        surroundings: Surroundings,
+        context: ProcessContext,
     ) -> Result<Self, TraceError> {
-        let found = surroundings
+        let found = context
             .find(program)
             .map_err(|source| TraceError::Program { program: program.into(), source })?;
         // One that is missing is reported by env.
         let interpreter = image::started_by_env(&found);
-        let interpreter = interpreter.and_then(|name| surroundings.find(&name).ok());
+        let interpreter = interpreter.and_then(|name| context.find(&name).ok());
         Ok(match interpreter {
             Some(interpreter) => {
                 let script = std::iter::once(found.into_os_string());
                 let arguments = script.chain(arguments.iter().cloned()).collect();
-                Self { program: interpreter, arguments, surroundings }
+                Self { program: interpreter, arguments, context }
             }
-            None => Self { program: found, arguments: arguments.to_owned(), surroundings },
+            None => Self { program: found, arguments: arguments.to_owned(), context },
         })
     }
 

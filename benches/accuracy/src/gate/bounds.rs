@@ -16,7 +16,7 @@ pub(super) struct Bounds {
     sets: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// How much farther off a figure may be than it was.
+/// Margins by kind of figure: the distance from the ideal may grow by so much.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Margins {

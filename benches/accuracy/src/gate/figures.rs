@@ -1,6 +1,6 @@
 //! Figures that are held to bounds, in sets that have a page each.
 
-/// What is predicted of one kind on one core, or of all yields.
+/// A set of predicted figures: of one kind on one core, or of all yields.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Set {
     /// Also the name of its table in the file of bounds.
@@ -18,7 +18,7 @@ pub(super) enum Page {
 }
 
 impl Page {
-    /// Its file, and the command that makes it.
+    /// The file of the page, and the command that makes it.
     pub(super) fn command(&self) -> (String, String) {
         let (file, options) = match self {
             Self::Core(core) => {
@@ -39,7 +39,7 @@ impl Page {
 pub(super) struct Figure {
     pub name: String,
     pub kind: Kind,
-    /// What it would be if nothing were off.
+    /// The value of a perfect prediction.
     pub ideal: f64,
     pub now: f64,
 }
@@ -54,12 +54,12 @@ pub(super) enum Kind {
     Largest,
     /// Kendall's rank correlation.
     Tau,
-    /// How often it is said rightly whether siblings help.
+    /// The share of rows in which "siblings help" is predicted as published.
     Signs,
 }
 
 impl Figure {
-    /// How far it is off, and how far it was.
+    /// The distance of a value from the ideal.
     pub(super) fn off(&self, value: f64) -> f64 {
         (value - self.ideal).abs()
     }

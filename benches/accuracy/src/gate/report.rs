@@ -50,12 +50,12 @@ impl Report {
         Self { lines, missing: bounds.without_prediction(sets), stale }
     }
 
-    /// Whether no figure is worse than its bound, and none has gone.
+    /// True if no figure is worse than its bound and every bound has a figure.
     pub fn is_kept(&self) -> bool {
         self.missing.is_empty() && self.of_verdict(Verdict::Worse).next().is_none()
     }
 
-    /// What is wrong, and the pages that have to be made again; of a gate that is kept, which bounds may be tightened.
+    /// The figures that are worse, and the pages to make again; if there are none, the bounds that may be tightened.
     pub fn in_brief(&self) -> String {
         let worse: Vec<&Line> = self.of_verdict(Verdict::Worse).collect();
         let mut text = String::new();

@@ -19,7 +19,7 @@ use crate::request::WorkRequest;
 
 /// What is around the program: which tools have a use for a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct ProcessContext {
     /// Names of the programs in question that the search path has.
     pub programs: BTreeSet<String>,
     /// NUMA nodes with CPUs.
@@ -44,7 +44,7 @@ const OPENMP_VARIABLE: &str = "OMP_NUM_THREADS";
 /// A larger executable is not searched.
 const EXECUTABLE: InputKind = InputKind { name: "program", most: 64 << 20 };
 
-impl Surroundings {
+impl ProcessContext {
     /// Looks around on this machine, for a program with this environment.
     pub fn observe(
         machine: &Machine,
@@ -92,23 +92,23 @@ pub(crate) fn lines(
     arm: &Arm,
     grid: &Grid,
     workload: &Workload,
-    surroundings: &Surroundings,
+    context: &ProcessContext,
 ) -> Vec<Advice> {
-    let plan = Plan::new(arm, grid, workload, &surroundings.variables);
-    let has = |name: &str| surroundings.programs.contains(name);
+    let plan = Plan::new(arm, grid, workload, &context.variables);
+    let has = |name: &str| context.programs.contains(name);
     let one = |tool: &str, line: Option<String>, fits: bool| {
         line.map(|line| Advice { tool: tool.to_owned(), line, fits })
     };
     [
         one("shell", plan.shell(), true),
         one("taskset", plan.taskset(), true),
-        one("numactl", plan.numactl(), surroundings.numa_nodes > 1 && has("numactl")),
-        one("OpenMP", plan.openmp(), surroundings.openmp),
+        one("numactl", plan.numactl(), context.numa_nodes > 1 && has("numactl")),
+        one("OpenMP", plan.openmp(), context.openmp),
         one("JVM", plan.jvm(), plan.is_java),
         one("Slurm", plan.slurm(), has("srun")),
-        one("systemd", plan.systemd(), surroundings.systemd),
+        one("systemd", plan.systemd(), context.systemd),
         one("Docker", plan.docker(), has("docker") || has("podman")),
-        one("Kubernetes", plan.kubernetes(), surroundings.kubernetes),
+        one("Kubernetes", plan.kubernetes(), context.kubernetes),
     ]
     .into_iter()
     .flatten()

@@ -13,7 +13,7 @@ mod objective;
 mod request;
 mod search;
 
-pub use advice::Surroundings;
+pub use advice::ProcessContext;
 pub use experiment::Tried;
 pub use experiment::{SweepObserver, SweepOutcome, SweepSchedule, run_sweep};
 pub use grid::{Family, Grid, Point};

@@ -10,7 +10,7 @@ use corun_record::{
     Source, Standing, SweepDesign, ThreadSweep, Workload,
 };
 
-use super::advice::{self, Surroundings};
+use super::advice::{self, ProcessContext};
 use super::answer;
 use super::experiment::{
     CONFIDENCE, SweepObserver, SweepOutcome, SweepSchedule, Tried, run_sweep, twin_id,
@@ -44,7 +44,7 @@ pub struct SweepRequest {
     /// What limits the CPUs, a sentence each.
     pub limits: Vec<String>,
     /// What is around the program, for lines that put the answer into effect.
-    pub surroundings: Surroundings,
+    pub context: ProcessContext,
 }
 
 /// Everything that is ready for a sweep.
@@ -78,7 +78,7 @@ impl<'a> ThreadSearch<'a> {
             PreparedWork::new(&request.run, machine, interrupt)?;
         let mut unknown = unknown(machine, &cores);
         let mode = workload.mode;
-        if request.surroundings.openmp && mode == Mode::Copies {
+        if request.context.openmp && mode == Mode::Copies {
             unknown.push(OPENMP_COPIES.to_owned());
         }
         let reports = workload.operation == REPORTED;
@@ -164,7 +164,7 @@ impl<'a> ThreadSearch<'a> {
             outcome.tried.iter().map(|tried| &tried.arm).find(|arm| arm.id == answer.arm)
         });
         let advice = chosen
-            .map(|arm| advice::lines(arm, &self.grid, &self.workload, &self.request.surroundings))
+            .map(|arm| advice::lines(arm, &self.grid, &self.workload, &self.request.context))
             .unwrap_or_default();
         let elapsed_s = self.executor.elapsed().as_secs_f64();
         let sweep = ThreadSweep {

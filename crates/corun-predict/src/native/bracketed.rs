@@ -80,7 +80,7 @@ impl Bracketed {
         let mut command = Command::new(&target.program);
         command.args(&target.arguments);
         silence(&mut command);
-        target.surroundings.apply(&mut command).map_err(MeasureError::Program)?;
+        target.context.apply(&mut command).map_err(MeasureError::Program)?;
         let mark = Mark::prepare(Orphans::Left);
         // SAFETY: between fork and exec the child makes system calls only.
         unsafe {

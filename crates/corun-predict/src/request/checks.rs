@@ -1,4 +1,4 @@
-//! Whether a request can be predicted: what has no meaning is refused before anything is traced.
+//! Checks of a request: combinations without a meaning are refused before anything is traced.
 
 use corun_model::CoreModel;
 use corun_record::Placement;
@@ -35,9 +35,9 @@ impl PredictRequest {
             return Err(BesideElsewhere.into());
         }
         let workers = match &self.program {
-            ProgramRequest::Command { argv, surroundings } if self.program.names_workers() => {
-                let (argv, surroundings) = (argv.clone(), surroundings.clone());
-                Some(Workers { argv, surroundings, per_worker: self.per_worker })
+            ProgramRequest::Command { argv, context } if self.program.names_workers() => {
+                let (argv, context) = (argv.clone(), context.clone());
+                Some(Workers { argv, context, per_worker: self.per_worker })
             }
             _ => None,
         };

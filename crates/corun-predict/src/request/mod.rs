@@ -1,4 +1,4 @@
-//! What is to be predicted, as a user asks for it: the program, the cores, what runs beside it, and how much is simulated.
+//! The request of a prediction: the program, the cores, what runs beside it, and how much is simulated.
 
 mod checks;
 mod cores;
@@ -40,9 +40,9 @@ pub struct PredictRequest {
     /// The source of the last-level cache's and the memory's parameters; this host's for its own core if it is measured, unless
     /// one is named.
     pub memory: Option<MemoryOf>,
-    /// What is compared.
+    /// The placements that are compared.
     pub placements: Vec<Placement>,
-    /// Whether each worker of a command with `{workers}` does a share of its own.
+    /// True if each worker of a command with `{workers}` does work of its own (`--work per-worker`).
     pub per_worker: bool,
     /// Another program on the sibling, in place of a copy.
     pub beside: Option<Vec<OsString>>,
@@ -50,7 +50,7 @@ pub struct PredictRequest {
     pub what_if: Vec<(String, String)>,
     /// Chooses where windows lie, how far apart copies run, and where pages lie.
     pub seed: u64,
-    /// What of the run is simulated; what fits into the time, if nothing is named.
+    /// The part of the run that is simulated; as much as fits into the time, if none is named.
     pub sampling: Option<Sampling>,
     /// The system call whose first return starts the part that counts.
     pub from: Option<SystemCall>,
@@ -62,7 +62,7 @@ pub struct PredictRequest {
     pub max_time: Duration,
     /// The half-width of the slowdown's interval, as a part of it, from which on no further round is needed.
     pub target: f64,
-    /// What is measured on this machine.
+    /// The measurements on this machine.
     pub measuring: Measuring,
     /// The file in which the trace is kept.
     pub keep: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub enum StandardInput {
     Other,
 }
 
-/// What of the program is measured on this machine.
+/// The measurements of the program on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measuring {
     /// Nothing.
@@ -125,7 +125,7 @@ impl PredictRequest {
         }
     }
 
-    /// Whether a sibling is predicted at all.
+    /// True if a placement has a busy sibling.
     fn has_siblings(&self) -> bool {
         !self.placements.iter().all(|it| is_alone(it) || *it == Placement::Stacked)
     }
@@ -154,7 +154,7 @@ impl PredictRequest {
         (self.time_to_simulate().as_secs() / ROUND.as_secs()).clamp(1, 100) as u32
     }
 
-    /// What of the run is simulated.
+    /// The part of the run that is simulated.
     fn sampling(&self) -> Sampling {
         match self.sampling {
             Some(sampling) => sampling,

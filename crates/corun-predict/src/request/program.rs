@@ -1,4 +1,4 @@
-//! The program of a request: a command with its surroundings, or a built-in workload as a program of its own.
+//! The program of a request: a command with its context, or a built-in workload as a program of its own.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use corun_measure::{
     CommandRequest, StandaloneRequest, StandaloneWorkload, WorkRequest, works_together,
 };
 use corun_record::TracedWorkload;
-use corun_trace::{Surroundings, SystemCall, Target, TraceError};
+use corun_trace::{ProcessContext, SystemCall, Target, TraceError};
 
 use super::StandardInput;
 use crate::PredictError;
@@ -25,7 +25,7 @@ pub enum ProgramRequest {
         /// The program and its arguments.
         argv: Vec<OsString>,
         /// Its environment, folder and standard input.
-        surroundings: Surroundings,
+        context: ProcessContext,
     },
     /// A built-in workload: its work alone, without what prepares it.
     Workload(StandaloneRequest),
@@ -57,8 +57,8 @@ impl ProgramRequest {
         interrupt: &Interrupt,
     ) -> Result<TracedProgram, PredictError> {
         let request = match self {
-            Self::Command { argv, surroundings } => {
-                let target = command_target(argv, surroundings, workers);
+            Self::Command { argv, context } => {
+                let target = command_target(argv, context, workers);
                 let target = target.map_err(PredictError::Trace)?;
                 return Ok(TracedProgram { target, from: None, remark: None, workload: None });
             }
@@ -67,7 +67,7 @@ impl ProgramRequest {
         let interrupt = interrupt.again().map_err(PredictError::Signals)?;
         let workload = StandaloneWorkload::prepare(request, machine, interrupt)
             .map_err(PredictError::Workload)?;
-        let own = Surroundings::default();
+        let own = ProcessContext::default();
         let target = command_target(&workload.argv, &own, None).map_err(PredictError::Trace)?;
         Ok(TracedProgram {
             target,
@@ -81,19 +81,19 @@ impl ProgramRequest {
         })
     }
 
-    /// Whether it takes the number of its threads.
+    /// True if the command names `{workers}`.
     pub(crate) fn names_workers(&self) -> bool {
         match self {
-            Self::Command { argv, surroundings } => {
-                names_workers(argv, surroundings.environment.as_deref().unwrap_or_default())
+            Self::Command { argv, context } => {
+                names_workers(argv, context.environment.as_deref().unwrap_or_default())
             }
             Self::Workload(_) => false,
         }
     }
 
-    /// Whether it reads the standard input of corun.
+    /// True if the program reads the standard input of corun.
     pub(super) fn reads_standard_input(&self) -> bool {
-        matches!(self, Self::Command { surroundings, .. } if surroundings.input.is_none())
+        matches!(self, Self::Command { context, .. } if context.input.is_none())
     }
 
     /// The same program as `corun measure` runs it, with this process's standard input if that is a file.
@@ -103,14 +103,14 @@ impl ProgramRequest {
             StandardInput::Pipe | StandardInput::Other => None,
         };
         match self {
-            Self::Command { argv, surroundings } => WorkRequest::Command(CommandRequest {
+            Self::Command { argv, context } => WorkRequest::Command(CommandRequest {
                 argv: argv.clone(),
                 copies: false,
                 per_worker,
-                environment: (surroundings.environment.clone())
+                environment: (context.environment.clone())
                     .unwrap_or_else(|| std::env::vars_os().collect()),
-                directory: surroundings.directory.clone(),
-                input: surroundings.input.clone().or_else(own_file),
+                directory: context.directory.clone(),
+                input: context.input.clone().or_else(own_file),
                 expected_exit: 0,
                 throughput: None,
             }),
@@ -129,18 +129,18 @@ impl ProgramRequest {
 /// A command as a program to trace, with this number of workers in place of each `{workers}`.
 pub(crate) fn command_target(
     argv: &[OsString],
-    surroundings: &Surroundings,
+    context: &ProcessContext,
     workers: Option<u32>,
 ) -> Result<Target, TraceError> {
-    let mut surroundings = surroundings.clone();
+    let mut context = context.clone();
     let argv = match workers {
         Some(workers) => {
-            let environment = surroundings.environment.iter_mut();
+            let environment = context.environment.iter_mut();
             environment.for_each(|it| *it = environment_with_workers(it, workers));
             with_workers(argv, workers)
         }
         None => argv.to_vec(),
     };
     let (program, arguments) = argv.split_first().expect("a command has a program");
-    Target::find_in(program, arguments, surroundings)
+    Target::find_in(program, arguments, context)
 }

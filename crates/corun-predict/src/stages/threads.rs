@@ -17,7 +17,7 @@ use corun_sim::{
 };
 use corun_stats::student_t;
 use corun_trace::format::Trace;
-use corun_trace::{Plan, Surroundings, Target, ThreadId, count_quietly, trace_quietly};
+use corun_trace::{Plan, ProcessContext, Target, ThreadId, count_quietly, trace_quietly};
 
 use super::{FittedModel, RecordedRun};
 use crate::estimate::{LEVEL, over};
@@ -38,7 +38,7 @@ pub struct Workers {
     /// Its command line, in which `{workers}` stands for their number.
     pub argv: Vec<std::ffi::OsString>,
     /// Its environment, in which `{workers}` stands for it, too, and its folder and standard input.
-    pub surroundings: Surroundings,
+    pub context: ProcessContext,
     /// Whether each worker does a share of its own, and not a part of a fixed total.
     pub per_worker: bool,
 }
@@ -46,7 +46,7 @@ pub struct Workers {
 impl Workers {
     /// The program with so many threads.
     pub(crate) fn target(&self, workers: u32) -> Result<Target, PredictError> {
-        command_target(&self.argv, &self.surroundings, Some(workers)).map_err(PredictError::Trace)
+        command_target(&self.argv, &self.context, Some(workers)).map_err(PredictError::Trace)
     }
 }
 

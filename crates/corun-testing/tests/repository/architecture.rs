@@ -1,5 +1,5 @@
 //! ARCHITECTURE.md and the documents say what is there: paths exist, links lead somewhere, crates import what the table
-//! of crates lets them, and modules of a crate import each other in no circle.
+//! of crates lets them, and modules of a crate never import each other in a cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -87,8 +87,8 @@ fn crates_import_what_their_row_names_and_rows_point_down() {
     }
 }
 
-/// Crates whose modules still import each other in a circle.
-const CRATES_WITH_CIRCLES: [&str; 11] = [
+/// Crates whose modules still import each other in a cycle.
+const CRATES_WITH_CYCLES: [&str; 11] = [
     "corun",
     "corun-fleet",
     "corun-machine",
@@ -163,7 +163,7 @@ fn pieces(list: &str) -> Vec<&str> {
 }
 
 /// The modules of a crate that others of it import and that import those, by way of others or not.
-fn circle(name: &str) -> BTreeSet<String> {
+fn cycle(name: &str) -> BTreeSet<String> {
     let sources = sources(name);
     let is_root = |path: &[String]| matches!(path, [one] if one == "lib" || one == "main");
     let of_root: String =
@@ -205,12 +205,12 @@ fn circle(name: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn modules_of_a_crate_import_each_other_in_no_circle() {
-    let circles = table().into_iter().map(|(name, _)| (circle(&name), name));
-    let is_new = |(circle, name): &(BTreeSet<String>, String)| {
-        !circle.is_empty() && !CRATES_WITH_CIRCLES.contains(&name.as_str())
+fn modules_of_a_crate_import_each_other_in_no_cycle() {
+    let cycles = table().into_iter().map(|(name, _)| (cycle(&name), name));
+    let is_new = |(cycle, name): &(BTreeSet<String>, String)| {
+        !cycle.is_empty() && !CRATES_WITH_CYCLES.contains(&name.as_str())
     };
-    let new: Vec<_> = circles.filter(is_new).collect();
+    let new: Vec<_> = cycles.filter(is_new).collect();
     assert!(new.is_empty(), "modules that import each other: {new:?}");
 }
 

@@ -80,7 +80,7 @@ pub(super) fn trace<I: Interpreter>(
     if plan.is_silent() {
         silence(&mut command);
     }
-    target.surroundings.apply(&mut command).map_err(unrunnable)?;
+    target.context.apply(&mut command).map_err(unrunnable)?;
     let mark = Mark::prepare(Orphans::Left);
     // SAFETY: the calls are system calls, which may be made between fork and exec.
     unsafe {

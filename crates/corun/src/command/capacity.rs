@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     prediction: PredictionArguments,
     #[command(flatten)]
-    surroundings: SurroundingArguments,
+    context: SurroundingArguments,
     #[command(flatten)]
     design: DesignArguments,
     #[command(flatten)]
@@ -188,10 +188,10 @@ impl Arguments {
                 sample_time: self.design.sample_time,
                 sizes_programs: false,
             },
-            None => self.work.request(&self.surroundings, self.design.sample_time)?,
+            None => self.work.request(&self.context, self.design.sample_time)?,
         };
         let run = Request {
-            prepare: self.work.preparation(&self.surroundings)?,
+            prepare: self.work.preparation(&self.context)?,
             steady: self.work.steady || is_restarted(&work),
             work,
             cores: self.design.cores,
@@ -199,7 +199,7 @@ impl Arguments {
             placements: Vec::new(),
             skip_impossible: false,
             smt_switch: false,
-            timeout: self.surroundings.timeout,
+            timeout: self.context.timeout,
             target: self.design.target,
             practical: 0.02,
             max_time: self.design.max_time,
@@ -210,7 +210,7 @@ impl Arguments {
         Ok(CapacityRequest { run, mix: self.mix.clone() })
     }
 
-    /// The prediction of the yield of the same program in the same surroundings.
+    /// The prediction of the yield of the same program in the same context.
     fn prediction_request(&self) -> Result<PredictRequest, Problem> {
         let program = match &self.work.workload {
             Some(name) => ProgramRequest::Workload(StandaloneRequest {
@@ -219,7 +219,7 @@ impl Arguments {
                 workers: None,
                 size: WorkSize::Time(WORK_TIME),
             }),
-            None => self.work.traced(&self.surroundings)?,
+            None => self.work.traced(&self.context)?,
         };
         let usual = PredictRequest::new(program);
         Ok(PredictRequest {

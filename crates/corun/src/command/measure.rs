@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     smt: SmtArguments,
     #[command(flatten)]
-    surroundings: SurroundingArguments,
+    context: SurroundingArguments,
     #[command(flatten)]
     design: DesignArguments,
     /// Resume a run that ended early, in its own folder and with its own command and options: an id of
@@ -216,9 +216,9 @@ impl Arguments {
     /// From what was typed to what is wanted; touches nothing.
     fn request(&self) -> Result<Request, Problem> {
         Ok(Request {
-            work: match self.service.request(&self.work, &self.surroundings)? {
+            work: match self.service.request(&self.work, &self.context)? {
                 Some(service) => service,
-                None => self.work.request(&self.surroundings, self.design.sample_time)?,
+                None => self.work.request(&self.context, self.design.sample_time)?,
             },
             // Both say how many cores a spread arm uses.
             cores: self.work.copies.flatten().or(self.arms.cores),
@@ -226,9 +226,9 @@ impl Arguments {
             placements: self.arms.placement.clone(),
             skip_impossible: false,
             steady: self.work.steady,
-            prepare: self.work.preparation(&self.surroundings)?,
+            prepare: self.work.preparation(&self.context)?,
             smt_switch: self.smt.smt_switch,
-            timeout: self.surroundings.timeout,
+            timeout: self.context.timeout,
             target: self.design.target,
             practical: self.design.practical,
             max_time: self.design.max_time,

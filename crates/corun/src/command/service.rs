@@ -88,12 +88,12 @@ impl ServiceArguments {
     pub(super) fn request(
         &self,
         work: &WorkArguments,
-        surroundings: &SurroundingArguments,
+        context: &SurroundingArguments,
     ) -> Result<Option<WorkRequest>, Problem> {
         let (Some(server), Some(load), Some(ready)) = (&self.serve, &self.load, &self.ready) else {
             return Ok(None);
         };
-        if surroundings.stdin.is_some() || surroundings.expect_exit != 0 {
+        if context.stdin.is_some() || context.expect_exit != 0 {
             return Err(Problem::usage(
                 "expected a server and a load that read no input and end with status 0, found `--stdin` or `--expect-exit`",
                 "Leave these options out.",
@@ -109,8 +109,8 @@ impl ServiceArguments {
             stop_limit: self.stop_limit,
             load_cpus: self.load_cpus.clone(),
             report: self.report(work.throughput.as_ref())?,
-            environment: surroundings.environment(),
-            directory: surroundings.cwd.clone(),
+            environment: context.environment(),
+            directory: context.cwd.clone(),
         }))))
     }
 

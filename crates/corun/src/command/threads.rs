@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use corun_machine::{CpuLimits, Machine, RootFiles};
 use corun_measure::Request;
-use corun_measure::sweep::{Surroundings, SweepObserver, SweepRequest, ThreadSearch};
+use corun_measure::sweep::{ProcessContext, SweepObserver, SweepRequest, ThreadSearch};
 use corun_record::{Arm, Document, Exit, Goal, Record, ThreadSweep, ThreadVerdict};
 
 use super::service::ServiceArguments;
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
-    surroundings: SurroundingArguments,
+    context: SurroundingArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -153,22 +153,22 @@ impl Arguments {
                 "Leave the number out; `--cores C` limits the cores.",
             ));
         }
-        let work = match self.service.request(&self.work, &self.surroundings)? {
+        let work = match self.service.request(&self.work, &self.context)? {
             Some(service) => service,
-            None => self.work.request(&self.surroundings, search.sample_time)?,
+            None => self.work.request(&self.context, search.sample_time)?,
         };
         let limits = RootFiles::open(Path::new("/"))
             .map(|mut files| CpuLimits::read(&mut files, machine))
             .unwrap_or_default();
-        let own = &self.surroundings;
-        let surroundings = Surroundings::observe(machine, &own.environment(), &own.env, &work);
+        let own = &self.context;
+        let context = ProcessContext::observe(machine, &own.environment(), &own.env, &work);
         Ok(SweepRequest {
             goal: search.goal.into(),
             quota: limits.quota(),
             limits: limits.limits.iter().map(ToString::to_string).collect(),
-            surroundings,
+            context,
             run: Request {
-                prepare: self.work.preparation(&self.surroundings)?,
+                prepare: self.work.preparation(&self.context)?,
                 work,
                 cores: search.cores,
                 core_type: search.core_type.clone(),
@@ -176,7 +176,7 @@ impl Arguments {
                 skip_impossible: false,
                 steady: self.work.steady,
                 smt_switch: false,
-                timeout: self.surroundings.timeout,
+                timeout: self.context.timeout,
                 target: 0.01,
                 practical: search.practical,
                 max_time: search.max_time,

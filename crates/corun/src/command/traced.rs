@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use corun_measure::{StandaloneRequest, WorkSize};
 use corun_predict::ProgramRequest;
-use corun_trace::{Surroundings, Target};
+use corun_trace::{ProcessContext, Target};
 
 use super::program;
 use crate::parse::line_of;
@@ -59,8 +59,8 @@ impl NamedProgram {
     /// A command in corun's own environment.
     fn command(words: &[OsString]) -> Result<Self, Problem> {
         program::check(words)?;
-        let (argv, surroundings) = (words.to_vec(), Surroundings::default());
-        let request = ProgramRequest::Command { argv, surroundings };
+        let (argv, context) = (words.to_vec(), ProcessContext::default());
+        let request = ProgramRequest::Command { argv, context };
         Ok(Self { name: line_of(words), option: ["--program".to_owned(), quoted(words)], request })
     }
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use corun_measure::execution::Command;
 use corun_measure::{CommandRequest, WorkRequest};
 use corun_predict::ProgramRequest;
-use corun_trace::Surroundings;
+use corun_trace::ProcessContext;
 use regex::Regex;
 
 use super::program::{self, SearchPath};
@@ -92,7 +92,7 @@ impl WorkArguments {
     /// If neither a command nor a workload is named, if there is no such program, or if standard input cannot be kept.
     pub(super) fn request(
         &self,
-        surroundings: &SurroundingArguments,
+        context: &SurroundingArguments,
         sample_time: Duration,
     ) -> Result<WorkRequest, Problem> {
         if let Some(name) = &self.workload {
@@ -107,9 +107,9 @@ impl WorkArguments {
         if self.command.is_empty() {
             return Err(nothing_to_run());
         }
-        let environment = surroundings.environment();
-        surroundings.check(&self.command, &environment)?;
-        let input = standard_input::file(surroundings.stdin.as_deref())?;
+        let environment = context.environment();
+        context.check(&self.command, &environment)?;
+        let input = standard_input::file(context.stdin.as_deref())?;
         if input.is_none() {
             standard_input::leave_unread();
         }
@@ -118,32 +118,29 @@ impl WorkArguments {
             copies: self.copies.is_some(),
             per_worker: self.work == Share::PerWorker,
             environment,
-            directory: surroundings.cwd.clone(),
+            directory: context.cwd.clone(),
             input,
-            expected_exit: surroundings.expect_exit,
+            expected_exit: context.expect_exit,
             throughput: self.throughput.clone(),
         }))
     }
 }
 
 impl WorkArguments {
-    /// The command as a program to trace in these surroundings; without `--stdin` it reads corun's own standard input.
+    /// The command as a program to trace in these context; without `--stdin` it reads corun's own standard input.
     ///
     /// # Errors
     /// If no command is named, if there is no such program, or if standard input cannot be kept.
-    pub(super) fn traced(
-        &self,
-        surroundings: &SurroundingArguments,
-    ) -> Result<ProgramRequest, Problem> {
+    pub(super) fn traced(&self, context: &SurroundingArguments) -> Result<ProgramRequest, Problem> {
         if self.command.is_empty() {
             return Err(nothing_to_run());
         }
-        let environment = surroundings.environment();
-        surroundings.check(&self.command, &environment)?;
-        let input = standard_input::file(surroundings.stdin.as_deref())?;
-        let directory = surroundings.cwd.clone();
-        let surroundings = Surroundings { environment: Some(environment), directory, input };
-        Ok(ProgramRequest::Command { argv: self.command.clone(), surroundings })
+        let environment = context.environment();
+        context.check(&self.command, &environment)?;
+        let input = standard_input::file(context.stdin.as_deref())?;
+        let directory = context.cwd.clone();
+        let context = ProcessContext { environment: Some(environment), directory, input };
+        Ok(ProgramRequest::Command { argv: self.command.clone(), context })
     }
 
     /// The command that runs before each sample, if there is one.
@@ -152,15 +149,15 @@ impl WorkArguments {
     /// If there is no such program.
     pub(super) fn preparation(
         &self,
-        surroundings: &SurroundingArguments,
+        context: &SurroundingArguments,
     ) -> Result<Option<Command>, Problem> {
         let Some(Words(argv)) = &self.prepare else { return Ok(None) };
-        let environment = surroundings.environment();
-        surroundings.check(argv, &environment)?;
+        let environment = context.environment();
+        context.check(argv, &environment)?;
         Ok(Some(Command {
             argv: argv.clone(),
             environment,
-            directory: surroundings.cwd.clone(),
+            directory: context.cwd.clone(),
             input: None,
             expected_exit: 0,
             throughput: None,

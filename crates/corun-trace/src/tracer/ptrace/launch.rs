@@ -41,7 +41,7 @@ pub(super) fn launch(target: &Target, plan: &Plan) -> Result<Launched, TraceErro
     if plan.is_silent() {
         silence(&mut command);
     }
-    target.surroundings.apply(&mut command).map_err(unrunnable)?;
+    target.context.apply(&mut command).map_err(unrunnable)?;
     seize(command, Then::Execute).map_err(|error| match error {
         LaunchError::Program(source) => unrunnable(source),
         LaunchError::Ptrace(error) => failed("the program cannot be traced", error),

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The environment, folder and standard input of a program; corun's own where nothing is named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct ProcessContext {
     /// The whole environment.
     pub environment: Option<Vec<(OsString, OsString)>>,
     /// The working directory.
@@ -17,7 +17,7 @@ pub struct Surroundings {
     pub input: Option<PathBuf>,
 }
 
-impl Surroundings {
+impl ProcessContext {
     /// Sets a command up so; variables that a tracer has set for itself stay.
     ///
     /// # Errors
@@ -66,14 +66,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let input = folder.path().join("input");
         std::fs::write(&input, "a line\n").unwrap();
-        let surroundings = Surroundings {
+        let context = ProcessContext {
             environment: Some(vec![("A".into(), "1".into())]),
             directory: Some(folder.path().to_owned()),
             input: Some(input),
         };
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "read line; echo $A $OWN $HOME $line; pwd -P"]).env("OWN", "2");
-        surroundings.apply(&mut command).unwrap();
+        context.apply(&mut command).unwrap();
         let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
         let place = folder.path().canonicalize().unwrap();
         assert_eq!(output, format!("1 2 a line\n{}\n", place.display()));
@@ -86,17 +86,16 @@ mod tests {
         std::fs::write(&program, "#!/bin/sh\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, mode).unwrap();
-        let find =
-            |name: &str, surroundings: Surroundings| surroundings.find(OsStr::new(name)).ok();
-        let path = |path: &Path| Surroundings {
+        let find = |name: &str, context: ProcessContext| context.find(OsStr::new(name)).ok();
+        let path = |path: &Path| ProcessContext {
             environment: Some(vec![("PATH".into(), path.into())]),
-            ..Surroundings::default()
+            ..ProcessContext::default()
         };
         let here =
-            Surroundings { directory: Some(folder.path().into()), ..Surroundings::default() };
+            ProcessContext { directory: Some(folder.path().into()), ..ProcessContext::default() };
         assert_eq!(find("own-program", path(folder.path())), Some(program));
         assert!(find("./own-program", here).is_some_and(|it| it.is_file()));
-        assert_eq!(find("own-program", Surroundings::default()), None);
-        assert!(find("sh", Surroundings::default()).is_some());
+        assert_eq!(find("own-program", ProcessContext::default()), None);
+        assert!(find("sh", ProcessContext::default()).is_some());
     }
 }

@@ -10,7 +10,7 @@ use corun_stats::paired;
 use crate::property::Reading;
 
 /// Fewer rounds settle nothing.
-pub const FEWEST_ROUNDS: usize = 5;
+pub(crate) const FEWEST_ROUNDS: usize = 5;
 
 /// Times are estimated on the log scale; shorter ones than this count as this long, in seconds.
 const SHORTEST_S: f64 = 1e-6;

@@ -18,6 +18,5 @@ mod waking;
 
 pub use audit::{AuditOutcome, ObserveError, Settings, System, run_audit};
 pub use facts::Facts;
-pub use judgement::FEWEST_ROUNDS;
-pub use property::{Figure, Property, PropertyPlan, Read, Reading};
+pub use property::{Figure, Property, PropertyPlan, Read, Reading, property_list};
 pub use registry::{ALL, find};

@@ -1,7 +1,7 @@
 //! A property of a scheduler: the load that shows it, what is read from the timeline, and the bound
 //! that it has to keep.
 
-use corun_record::{AuditBound, Metric, Observation};
+use corun_record::{AuditBound, AuditPropertyList, ListedAuditProperty, Metric, Observation};
 
 use crate::facts::Facts;
 use crate::load::Load;
@@ -20,6 +20,18 @@ pub struct Property {
     pub is_by_name_only: bool,
     /// How it is shown on a machine, or why it cannot be, as the end of a sentence.
     pub plan: fn(&Facts) -> Result<PropertyPlan, String>,
+}
+
+/// The properties as a document.
+pub fn property_list(properties: &[&Property], facts: &Facts) -> AuditPropertyList {
+    let listed = |property: &&Property| ListedAuditProperty {
+        name: property.name.to_owned(),
+        question: property.question.to_owned(),
+        source: property.source.to_owned(),
+        is_by_name_only: property.is_by_name_only,
+        not_possible: (property.plan)(facts).err(),
+    };
+    AuditPropertyList { properties: properties.iter().map(listed).collect() }
 }
 
 /// How a property is shown on a machine.

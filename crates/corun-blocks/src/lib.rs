@@ -21,6 +21,7 @@ mod layout;
 mod list;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stepping;
+mod timed;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod timing;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -34,6 +35,7 @@ pub use layout::{PAGE, PATTERN, STACK_POINTER};
 pub use list::{ListError, Listed, is_held_out, read_list};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use stepping::execute;
+pub use timed::time_list;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use timing::Timer;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

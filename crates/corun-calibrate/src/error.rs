@@ -2,6 +2,7 @@
 
 use std::io;
 
+use corun_model::ModelError;
 use corun_record::{Actionable, Exit};
 
 /// The error that ends a calibration.
@@ -37,6 +38,9 @@ pub enum CalibrateError {
         /// The core.
         found: String,
     },
+    /// There is no such model.
+    #[error(transparent)]
+    Base(ModelError),
     /// What was measured makes no model.
     #[error("expected that the measured figures make a core model, found: {sentence}")]
     NoModel {
@@ -57,6 +61,7 @@ impl Actionable for CalibrateError {
                 _ => Exit::NotPossible,
             },
             Self::NoBase { .. } => Exit::Usage,
+            Self::Base(error) => error.exit(),
             Self::Interrupted => Exit::Interrupted,
             Self::Unsteady { .. } | Self::NoModel { .. } => Exit::Failed,
         }
@@ -75,6 +80,7 @@ impl Actionable for CalibrateError {
             Self::NoBase { .. } => {
                 "Name the nearest model with --base; `corun models list` has them."
             }
+            Self::Base(error) => return error.next_step(),
             Self::NoModel { .. } => "Try again while nothing else runs, or with another --base.",
             Self::Interrupted => "Nothing was written. Give it time, or ask for less with --quick.",
         }

@@ -38,7 +38,7 @@ pub use interference::{
     ImplausibleFit, InterferenceProbe, InterferenceReading, ProbeRings, fit_memory,
 };
 pub use memory::Memory;
-pub use model::{Change, MeasuredModel, measured_model, overlay_name};
+pub use model::{Change, MeasuredModel, base_model, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use native::Native;
 pub use routine::{Routine, RoutineTimer};

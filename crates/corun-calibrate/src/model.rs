@@ -1,6 +1,6 @@
 //! The measured model: the base's fields with what was measured in their place, and what says so.
 
-use corun_model::{CoreModel, FORMAT, ModelError, VERSION, published_figure};
+use corun_model::{CoreModel, FORMAT, ModelError, VERSION, host_core, published_figure, suited};
 
 use crate::figure::Figure;
 use crate::{CalibrateError, Spread};
@@ -31,6 +31,27 @@ pub struct MeasuredModel {
     pub changes: Vec<Change>,
     /// Paths of figures of the base that were not measured.
     pub kept: Vec<String>,
+}
+
+/// The model that what cannot be measured is taken from, and why: the one asked for, or the nearest to this host.
+///
+/// # Errors
+/// If there is no such model, or none is near.
+pub fn base_model(asked: Option<&str>) -> Result<(CoreModel, String), CalibrateError> {
+    let found = |name: &str| corun_model::find(name).map_err(CalibrateError::Base);
+    if let Some(name) = asked {
+        return Ok((found(name)?, "it was asked for".to_owned()));
+    }
+    let host = host_core();
+    let core = host.as_ref().map_or("none".to_owned(), ToString::to_string);
+    let Some(suited) = host.as_ref().and_then(suited) else {
+        return Err(CalibrateError::NoBase { found: core });
+    };
+    let reason = match suited.instead_of {
+        None => format!("this host's own design, {core}"),
+        Some(design) => format!("the nearest model to this host's {core}, {design}"),
+    };
+    Ok((found(suited.model)?, reason))
 }
 
 /// Name of the source that measured fields have.
@@ -105,7 +126,7 @@ fn with(
     describe(&mut table, &changes, name, core);
     let body = toml::to_string(&table).expect("what was read can be written");
     let toml = format!(
-        "# Measured on this core by `corun calibrate`; what was not measured is that of the model {}.\n\
+        "# Measured on this core by `corun models calibrate`; what was not measured is that of the model {}.\n\
          format = \"{FORMAT}\"\nversion = {VERSION}\n\n{body}",
         base.name
     );
@@ -148,7 +169,9 @@ fn describe(table: &mut toml::Value, changes: &[Change], name: &str, core: &str)
     {
         sources.insert(
             SOURCE.to_owned(),
-            text(format!("corun calibrate on {core}: median and tenths of what was measured")),
+            text(format!(
+                "corun models calibrate on {core}: median and tenths of what was measured"
+            )),
         );
     }
     if let Some(toml::Value::Table(estimates)) = table.get_mut("estimates") {

@@ -34,6 +34,20 @@ const WHOLE: f64 = 0.3;
 /// From how many slots on the base is corrected.
 const LONG: u8 = 3;
 
+/// The head of a table of what was measured on this core.
+pub fn head(core: &str, cpu: u32, base: &CoreModel) -> [String; 3] {
+    [
+        format!(
+            "Measured on {core}, CPU {cpu}, by `corun models calibrate`; what is not here is {}'s.",
+            base.name
+        ),
+        "measured: latency measured; slots and ports those of the base, which give the throughput."
+            .to_owned(),
+        "bent: so are these, but ports changed until they give the throughput that was measured."
+            .to_owned(),
+    ]
+}
+
 /// Rows for the measured forms.
 pub fn rows(figures: &[FormFigure], base: &TimingTable, model: &CoreModel) -> Vec<Row> {
     let sets: BTreeSet<Vec<String>> =

@@ -71,8 +71,8 @@ pub(crate) fn left_out(runs: usize) -> Option<Caveat> {
         Caveat::new(
             "changed-history",
             format!(
-                "Up to {runs} earlier runs of a figure were left out: its level changed after them (as corun trend finds it), \
-                 and what a change makes is no difference between equal runs."
+                "Up to {runs} earlier runs of a figure were left out: its level changed after them (`corun compare \
+                 --over-time` shows it), and what a change makes is no difference between equal runs."
             ),
         )
     })

@@ -4,6 +4,7 @@
 //! a result file in a shared directory, from which documents are collected into the store exactly once.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod answers;
 mod attempt;
 mod binary;
 mod campaign;
@@ -19,6 +20,7 @@ pub mod slurm;
 mod status;
 mod submission;
 
+pub use answers::Answers;
 pub use attempt::{Ran, Runner, run};
 pub use binary::sha256;
 pub use campaign::{Budget, Campaign, Nodes, Program, Work};
@@ -26,5 +28,5 @@ pub use collection::{campaign_tag, collect};
 pub use error::FleetError;
 pub use overview::overview;
 pub use plan::{CommandPlan, Facts, Job, MAX_ARRAY, Plan, SmtArm, Task};
-pub use status::status;
+pub use status::{look, status};
 pub use submission::{Submitted, existing, left, prepare, submit};

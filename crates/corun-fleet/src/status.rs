@@ -7,10 +7,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::{FleetCounts, FleetFate, FleetNode, FleetStatus, FleetTask, shown};
 
+use crate::error::FleetError;
 use crate::layout::{Attempt, Directory, TaskResult};
 use crate::plan::Plan;
 use crate::results::{self, Found};
-use crate::slurm::{Queue, QueuedTask};
+use crate::slurm::{self, Queue, QueuedTask, SlurmCommands};
+
+/// The files of a campaign, and the queue where it may matter: Slurm is installed, and the campaign was not run here alone.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn look(plan: &Plan, directory: &Directory) -> Result<(Found, Option<Queue>), FleetError> {
+    let found = results::read(plan, directory)?;
+    // A Slurm that is installed and not configured takes a minute to say so.
+    if !found.attempts.is_empty() && found.attempts.iter().all(|it| it.job.is_none()) {
+        return Ok((found, None));
+    }
+    let queue = match slurm::queue(&SlurmCommands, &plan.campaign) {
+        Err(FleetError::NoCommand { .. }) => None,
+        queue => Some(queue?),
+    };
+    // Again: a task that ended in between has its result.
+    Ok((results::read(plan, directory)?, queue))
+}
 
 /// The state of a campaign; without a queue (`None`) tasks run by no Slurm.
 pub fn status(

@@ -1,14 +1,14 @@
 //! Core models as the documents of `corun models`.
 
 use corun_record::{
-    DifferingFigure, ListedModel, ModelDescription, ModelDifference, ModelDifferences, Tree,
-    UncheckedFigure,
+    CheckedModel, DifferingFigure, ListedModel, ModelDescription, ModelDifference,
+    ModelDifferences, Tree, UncheckedFigure, on_one_line, shortened,
 };
 
-use crate::published::Comparison;
-use crate::timing::{Provenance, TimingTable};
+use crate::published::{Comparison, compare_published};
+use crate::timing::{Provenance, TableError, TimingTable};
 use crate::validation::Validation;
-use crate::{CoreModel, Vendor};
+use crate::{CoreModel, ModelError, Vendor};
 
 /// A model as a line of the list.
 pub fn listed(model: &CoreModel, compared: &[Comparison]) -> ListedModel {
@@ -75,6 +75,46 @@ pub fn description(
         back: Tree::of(&model.back),
         memory: Tree::of(&model.memory),
         hierarchy: Tree::of(&model.hierarchy),
+    }
+}
+
+/// A model file, or a model by its name, read and found right or wrong.
+///
+/// # Errors
+/// If there is no such model, or its file cannot be read.
+pub fn checked(file: &str) -> Result<CheckedModel, ModelError> {
+    let faults = match crate::find(file) {
+        Ok(model) => match faults_of_timings(&model) {
+            faults if faults.is_empty() => match compare_published(&model) {
+                Ok(compared) => {
+                    let validation = Validation::of(&compared);
+                    let sentence = format!("{}: right; {validation}", on_one_line(file));
+                    let file = file.to_owned();
+                    return Ok(CheckedModel { file, is_right: true, sentences: vec![sentence] });
+                }
+                Err(error) => vec![error.to_string()],
+            },
+            faults => faults,
+        },
+        Err(ModelError::Invalid { file: name, faults }) => {
+            faults.iter().map(|fault| format!("{name}, {fault}")).collect()
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(CheckedModel { file: file.to_owned(), is_right: false, sentences: faults })
+}
+
+/// The most characters of a fault that is reported.
+const MAX_FAULT: usize = 1000;
+
+fn faults_of_timings(model: &CoreModel) -> Vec<String> {
+    let reported =
+        |fault: TableError| shortened(&on_one_line(&fault.to_string()), MAX_FAULT).into_owned();
+    match TimingTable::unchecked(model) {
+        Err(error) => vec![reported(error)],
+        Ok(timings) => {
+            timings.implausible().iter().map(|it| reported(timings.refusal(it))).collect()
+        }
     }
 }
 

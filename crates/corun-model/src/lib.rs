@@ -38,7 +38,7 @@ pub use back::{
     Repetition, Scheduler, Share,
 };
 pub use check::WIDEST;
-pub use document::{description, differences, listed};
+pub use document::{checked, description, differences, listed};
 pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Choice, Constants, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,

@@ -14,7 +14,7 @@ use corun_record::ProcessTimes;
 
 /// The descendants of a process that were seen.
 #[derive(Debug)]
-pub struct Descendants {
+pub(crate) struct Descendants {
     root: u32,
     adopter: u32,
     /// Processes that are known to be no descendants.
@@ -28,7 +28,7 @@ pub struct Descendants {
 impl Descendants {
     /// Those of this process, itself included, and what the adopter (the caller, if it is the subreaper) is the
     /// parent of.
-    pub fn of(root: u32, adopter: u32) -> Self {
+    pub(crate) fn of(root: u32, adopter: u32) -> Self {
         Self {
             root,
             adopter,
@@ -40,12 +40,12 @@ impl Descendants {
     }
 
     /// How often they were looked at.
-    pub fn looks(&self) -> u64 {
+    pub(crate) fn looks(&self) -> u64 {
         self.looks
     }
 
     /// Looks at them once more.
-    pub fn look(&mut self, files: &mut impl SystemFiles) {
+    pub(crate) fn look(&mut self, files: &mut impl SystemFiles) {
         self.looks += 1;
         self.seen.values_mut().for_each(|process| process.is_left = false);
         let uptime = files.read("proc/uptime").ok().and_then(uptime);
@@ -120,7 +120,7 @@ impl Descendants {
     }
 
     /// All that were seen, in the order of their start; those of the last look that had not ended are left.
-    pub fn into_processes(self) -> Vec<ProcessTimes> {
+    pub(crate) fn into_processes(self) -> Vec<ProcessTimes> {
         self.seen.into_values().collect()
     }
 }

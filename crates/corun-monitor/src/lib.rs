@@ -6,6 +6,7 @@
 
 mod capacity;
 mod co_busy;
+mod command_watch;
 mod descendants;
 mod error;
 pub mod exporter;
@@ -21,7 +22,7 @@ pub use capacity::{
     AtHalf, CapacityMeasurement, CapacityRequest, Curve, CurveDesign, PredictedMachine,
     UsedCapacity, capacity_use, curve_of, predicted_curve, work_bounds, work_rate, yields_of,
 };
-pub use descendants::Descendants;
+pub use command_watch::CommandWatch;
 pub use error::MonitorError;
 pub use recording::{Recorded, Recorder, Replay};
 pub use source::{Source, Tasks};

@@ -90,7 +90,7 @@ documents! {
     Schedule(Record<Schedule>),
     /// What `corun compare` answers.
     Comparison(Record<RunComparison>),
-    /// What `corun trend` answers.
+    /// What `corun compare --over-time` answers.
     Trend(Record<Trend>),
     /// What `corun fleet report` answers.
     FleetReport(Record<FleetReport>),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
 
-/// What `corun calibrate` measured of a core.
+/// What `corun models calibrate` measured of a core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreCalibration {
     /// The core's name.
@@ -32,7 +32,7 @@ pub struct CoreCalibration {
     pub disturbed: DisturbedSamples,
 }
 
-/// What `corun calibrate --forms` measured.
+/// What `corun models calibrate --forms` measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FormCalibration {
     /// The core's name.
@@ -130,7 +130,7 @@ pub struct DisturbedSamples {
     pub never_alone: usize,
 }
 
-/// What `corun calibrate --block-file` measured.
+/// What `corun models calibrate --block-file` measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockTimings {
     /// The core's name.

@@ -1,4 +1,4 @@
-//! A workload's figures over its runs: the document of `corun trend`.
+//! A workload's figures over its runs: the document of `corun compare --over-time`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -133,7 +133,7 @@ fn differs(one: f64, other: f64) -> bool {
 pub fn block_timings_to_csv(record: &Record<BlockTimings>) -> String {
     let found = &record.body;
     let mut text = format!(
-        "# Core cycles of an iteration in steady state, measured on {} (CPU {}) by `corun calibrate \
+        "# Core cycles of an iteration in steady state, measured on {} (CPU {}) by `corun models calibrate \
          --block-file`.\nblock,cycles,p10,p90,front_end\n",
         found.core, found.cpu
     );
@@ -292,7 +292,7 @@ mod tests {
             agreement: Some(TimingAgreement { blocks: 1, mean: 0.1, median: 0.1, tau: None }),
         });
         insta::assert_snapshot!(block_timings_to_csv(&timings), @r"
-        # Core cycles of an iteration in steady state, measured on a core (CPU 1) by `corun calibrate --block-file`.
+        # Core cycles of an iteration in steady state, measured on a core (CPU 1) by `corun models calibrate --block-file`.
         block,cycles,p10,p90,front_end
         4801c8,1.000,1.000,1.100,op-cache
         4801c8,1.000,1.000,1.100,decoders

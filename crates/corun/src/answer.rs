@@ -8,6 +8,7 @@ use corun_measure::machine_summary;
 use corun_record::{Body, Document, MachineSummary, Record};
 use corun_report::Destination;
 
+use crate::options::JsonFile;
 use crate::problem::Problem;
 use crate::terminal;
 
@@ -51,8 +52,8 @@ impl Answer {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn open(json: Option<&Path>) -> Result<Self, Problem> {
-        Ok(Self { head: Head::now(), json: json.map(Destination::open).transpose()? })
+    pub(crate) fn open(json: &JsonFile) -> Result<Self, Problem> {
+        Ok(Self { head: Head::now(), json: json.path().map(Destination::open).transpose()? })
     }
 
     /// Writes a document without caveats that depends on no machine.

@@ -2,6 +2,7 @@
 //! kernel's context switches where they may be seen, else by its accounts.
 
 mod accounts;
+mod document;
 mod facts;
 mod groups;
 mod process;
@@ -52,7 +53,7 @@ impl Native {
     }
 
     /// The source of the times of other tasks.
-    pub fn evidence_source(&self) -> EvidenceSource {
+    fn evidence_source(&self) -> EvidenceSource {
         match self.switches {
             Ok(_) => EvidenceSource::ContextSwitches,
             Err(_) => EvidenceSource::Accounts,
@@ -60,7 +61,7 @@ impl Native {
     }
 
     /// Why context switches cannot be seen; `None` where they can.
-    pub fn why_no_switches(&self) -> Option<&str> {
+    fn why_no_switches(&self) -> Option<&str> {
         self.switches.as_ref().err().map(String::as_str)
     }
 

@@ -1,4 +1,4 @@
-//! The document of `corun trend` as a plot that is also a table: a run a line, with its interval on a common scale.
+//! The document of `corun compare --over-time` as a plot that is also a table: a run a line, with its interval on a common scale.
 
 use corun_record::{Record, Trend, TrendChange, TrendSeries};
 use corun_stats::percent;

@@ -19,7 +19,7 @@ use crate::simulation::{Drift, Machine, Noise};
 const COMPARISONS: u64 = 10_000;
 const FEW_COMPARISONS: u64 = 2_000;
 const SERIES: u64 = 4_000;
-/// What `corun trend` asks for.
+/// What `corun compare --over-time` asks for.
 const ERROR_RATE: f64 = 0.04;
 const BLOCKS: u32 = 10;
 const HISTORIES: [usize; 3] = [0, 3, 10];

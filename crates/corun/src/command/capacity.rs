@@ -1,6 +1,6 @@
 //! `corun capacity`: how much of what this machine can do is used at each utilisation that the kernel reports.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,10 +16,13 @@ use corun_record::{Arm, CapacityCurve, Document, Exit, Record};
 
 use super::predict;
 use super::traced::WORK_TIME;
-use super::work::{Share, SurroundingArguments, WorkArguments};
+use super::work::{ContextArguments, Share, WorkArguments};
 use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
+use crate::options::{
+    CoreArguments, CsvFile, DesignArguments, JsonFile, ProgressArguments, SvgFile, ViewArguments,
+};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::{standard_input, terminal, values};
@@ -35,9 +38,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     prediction: PredictionArguments,
     #[command(flatten)]
-    context: SurroundingArguments,
+    context: ContextArguments,
     #[command(flatten)]
-    design: DesignArguments,
+    precision: PrecisionArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -58,53 +61,33 @@ struct PredictionArguments {
 /// Duration and precision.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Duration and precision")]
-struct DesignArguments {
-    /// Use C cores at most; by default all that this process may use
-    #[arg(long, value_name = "C", value_parser = clap::value_parser!(u32).range(1..))]
-    cores: Option<u32>,
-    /// Use cores of this type only, on a machine that has several
-    #[arg(long, value_name = "TYPE")]
-    core_type: Option<String>,
+struct PrecisionArguments {
+    #[command(flatten)]
+    cores: CoreArguments,
     /// Stop at an interim analysis when the intervals at 50 % are no wider than ± this
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
     target: f64,
-    /// Begin no block of runs that would end later than this; of a prediction, about how long it may take
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = values::duration)]
-    max_time: Duration,
     /// Run exactly this many blocks, without interim analyses
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     blocks: Option<u32>,
-    /// Run every arm this often before the first block, not counted
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    warmup: u32,
-    /// The seed of every random order (default: a fresh one, recorded)
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// How long one run of a built-in kernel should take
-    #[arg(long, value_name = "TIME", default_value = "200ms", conflicts_with = "command")]
-    #[arg(value_parser = values::duration)]
-    sample_time: Duration,
+    #[command(flatten)]
+    design: DesignArguments<2>,
 }
 
 /// The outputs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 struct OutputArguments {
-    /// Say the answer alone
-    #[arg(long)]
-    brief: bool,
-    /// Write everything as JSON (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the points of the curves as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Write the curves as a picture (SVG)
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    view: ViewArguments,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    csv: CsvFile,
+    #[command(flatten)]
+    svg: SvgFile,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -123,7 +106,7 @@ fn measured(arguments: &Arguments, machine: &Machine) -> Result<ExitCode, Proble
     }
     let interrupt = interruption::on_signals()?;
     let measurement = CapacityMeasurement::prepare(&request, machine, interrupt)?;
-    let progress = CurveProgress::new(request.run.max_time, arguments.output.quiet);
+    let progress = CurveProgress::new(request.run.max_time, arguments.output.progress.quiet);
     let mut progress = KeepingBlocks::new(progress, Keeper::new::<Record<CapacityCurve>>());
     let arms = measurement.design().arms();
     progress.begin_part(&measurement.started(), measurement.workload(), arms);
@@ -143,12 +126,12 @@ fn predicted(arguments: &Arguments, machine: &Machine) -> Result<ExitCode, Probl
     let request = arguments.prediction_request()?;
     let open = || arguments.output.open();
     let (exports, predictions) =
-        predict::predicted(&request, machine, arguments.output.quiet, open)?;
+        predict::predicted(&request, machine, arguments.output.progress.quiet, open)?;
     let prediction = predictions.first().expect("a core is predicted on");
     let model = arguments.prediction.model.as_ref().unwrap_or(&prediction.core.model);
     let smt_width = corun_model::find(model)?.smt_width;
     let cores = usable_cores(machine).len() as u32;
-    let cores = arguments.design.cores.map_or(cores, |most| most.min(cores)).max(1);
+    let cores = arguments.precision.cores.cores.map_or(cores, |most| most.min(cores)).max(1);
     let curve = predicted_curve(prediction, PredictedMachine { cores, smt_width });
     exports.write(&curve, |it| arguments.output.shown(it), Record::to_json)?;
     Ok(code(ended(&curve)))
@@ -185,27 +168,27 @@ impl Arguments {
                 name: first.clone(),
                 parameters: Vec::new(),
                 copies: true,
-                sample_time: self.design.sample_time,
+                sample_time: self.precision.design.sample_time,
                 sizes_programs: false,
             },
-            None => self.work.request(&self.context, self.design.sample_time)?,
+            None => self.work.request(&self.context, self.precision.design.sample_time)?,
         };
         let run = Request {
             prepare: self.work.preparation(&self.context)?,
             steady: self.work.steady || is_restarted(&work),
             work,
-            cores: self.design.cores,
-            core_type: self.design.core_type.clone(),
+            cores: self.precision.cores.cores,
+            core_type: self.precision.cores.core_type.clone(),
             placements: Vec::new(),
             skip_impossible: false,
             smt_switch: false,
             timeout: self.context.timeout,
-            target: self.design.target,
+            target: self.precision.target,
             practical: 0.02,
-            max_time: self.design.max_time,
-            blocks: self.design.blocks,
-            warmup: self.design.warmup,
-            seed: self.design.seed,
+            max_time: self.precision.design.max_time,
+            blocks: self.precision.blocks,
+            warmup: self.precision.design.warmup,
+            seed: self.precision.design.seed,
         };
         Ok(CapacityRequest { run, mix: self.mix.clone() })
     }
@@ -225,8 +208,8 @@ impl Arguments {
         Ok(PredictRequest {
             models: self.prediction.model.iter().cloned().collect(),
             per_worker: self.work.work == Share::PerWorker,
-            seed: self.design.seed.unwrap_or(usual.seed),
-            max_time: self.design.max_time,
+            seed: self.precision.design.seed.unwrap_or(usual.seed),
+            max_time: self.precision.design.max_time,
             standard_input: standard_input::for_several_runs(),
             ..usual
         })
@@ -248,14 +231,14 @@ fn is_restarted(work: &WorkRequest) -> bool {
 impl OutputArguments {
     fn open(&self) -> Result<Exports<Record<CapacityCurve>>, Problem> {
         Exports::open([
-            (self.json.as_deref(), Record::to_json as Form<Record<CapacityCurve>>),
-            (self.csv.as_deref(), corun_report::capacity_to_csv),
-            (self.svg.as_deref(), corun_page::capacity_to_svg),
+            (self.json.path(), Record::to_json as Form<Record<CapacityCurve>>),
+            (self.csv.path(), corun_report::capacity_to_csv),
+            (self.svg.path(), corun_page::capacity_to_svg),
         ])
     }
 
     fn shown(&self, curve: &Record<CapacityCurve>) -> String {
-        match self.brief {
+        match self.view.brief {
             true => corun_report::capacity_in_brief(curve, terminal::width()),
             false => corun_report::capacity_to_terminal(curve, terminal::width()),
         }

@@ -11,14 +11,14 @@ use corun_measure::machine_summary;
 use corun_record::{Exit, Record};
 
 use crate::answer::Answer;
+use crate::options::JsonFile;
 use crate::problem::{Problem, code};
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Write the report as JSON to FILE instead of showing it (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFile,
     /// Examine the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
@@ -52,7 +52,7 @@ impl From<FailOn> for Severity {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let answer = Answer::open(arguments.json.as_deref())?;
+    let answer = Answer::open(&arguments.json)?;
     let report = Report::read(&arguments.root, arguments.watch)?;
     let machine = Machine::read(&arguments.root)?;
     let record = Record {

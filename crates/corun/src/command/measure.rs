@@ -1,8 +1,7 @@
 //! `corun measure`: what each placement does to a program, with intervals and a verdict.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
 use corun_machine::Machine;
@@ -14,11 +13,15 @@ use corun_record::{Document, Exit, Placement, Run, SmtState};
 use super::resume::{Resumed, resumed};
 use super::service::ServiceArguments;
 use super::smt::SwitchArguments;
-use super::work::{SurroundingArguments, WorkArguments};
+use super::work::{ContextArguments, WorkArguments};
 use crate::consent;
-use crate::exports::{Exports, Form};
+use crate::exports::Exports;
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
+use crate::options::{
+    CoreArguments, DesignArguments, DocumentFiles, PracticalArguments, ProgressArguments,
+    ViewArguments,
+};
 use crate::problem::{Problem, code};
 use crate::progress::ProgressLine;
 use crate::{terminal, values};
@@ -34,14 +37,15 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     smt: SmtArguments,
     #[command(flatten)]
-    context: SurroundingArguments,
+    context: ContextArguments,
     #[command(flatten)]
-    design: DesignArguments,
+    precision: PrecisionArguments,
     /// Resume a run that ended early, in its own folder and with its own command and options: an id of
     /// `corun runs list`, a tag, or `last`
     #[arg(long, value_name = "RUN", conflicts_with_all = [
-        "WorkArguments", "ServiceArguments", "ArmArguments", "SmtArguments", "SurroundingArguments",
-        "DesignArguments",
+        // A group in which another is flattened has no members.
+        "WorkArguments", "ServiceArguments", "placement", "CoreArguments", "smt_switch", "SwitchArguments",
+        "ContextArguments", "target", "blocks", "PracticalArguments", "DesignArguments",
     ])]
     resume: Option<String>,
     /// Go on although the program's file or its standard input was replaced since; the run then says so
@@ -59,12 +63,8 @@ struct ArmArguments {
     /// scatter@N, stacked, free, free@N
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     placement: Vec<Placement>,
-    /// Use C cores (of each type); by default all that this process may use
-    #[arg(long, value_name = "C")]
-    cores: Option<u32>,
-    /// Use cores of this type only, on a machine that has several
-    #[arg(long, value_name = "TYPE")]
-    core_type: Option<String>,
+    #[command(flatten)]
+    cores: CoreArguments,
 }
 
 /// Whether SMT itself is switched.
@@ -82,55 +82,29 @@ struct SmtArguments {
 /// Duration and precision.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Duration and precision")]
-struct DesignArguments {
+struct PrecisionArguments {
     /// Stop at an interim analysis when the headline's interval is no wider than ± this
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = values::percentage)]
     target: f64,
-    /// Call an effect practical from this size on
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
-    practical: f64,
-    /// Begin no block that would end later than this, and end at once where two (with --smt-switch:
-    /// six) do not fit
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = values::duration)]
-    max_time: Duration,
+    #[command(flatten)]
+    practical: PracticalArguments,
     /// Run exactly this many blocks (each arm twice a block), without interim analyses
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     blocks: Option<u32>,
-    /// Run every arm this often before the first block, not counted (with --smt-switch: the first
-    /// arm after each switch)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    warmup: u32,
-    /// The seed of every random order (default: a fresh one, recorded)
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// How long one run of a built-in kernel should take
-    #[arg(long, value_name = "TIME", default_value = "200ms", conflicts_with = "command")]
-    #[arg(value_parser = values::duration)]
-    sample_time: Duration,
+    #[command(flatten)]
+    design: DesignArguments<5>,
 }
 
 /// The outputs.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 struct OutputArguments {
-    /// Write the whole run as JSON (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the observations as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Write the result as Markdown
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write the tables for an article in LaTeX
-    #[arg(long, value_name = "FILE")]
-    latex: Option<PathBuf>,
-    /// Show the answer alone
-    #[arg(long)]
-    brief: bool,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    files: DocumentFiles,
+    #[command(flatten)]
+    view: ViewArguments,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -159,7 +133,8 @@ fn measured(
             Measurement::prepare_again(earlier, &request, &machine, interrupt, switch)?
         }
     };
-    let progress = ProgressLine::new(Forecaster::new(&request, measurement.arms()), output.quiet);
+    let progress =
+        ProgressLine::new(Forecaster::new(&request, measurement.arms()), output.progress.quiet);
     let mut progress = KeepingBlocks::new(progress, keeper);
     let outcome = measurement.run(&mut progress as &mut dyn Observer);
     let (progress, keeper) = progress.into_parts();
@@ -175,13 +150,16 @@ fn measured(
 impl OutputArguments {
     /// The outputs of a run that is resumed: its own files unless others are named, and no more than either asks for.
     fn or(&self, own: &Self) -> Self {
-        let files = [&self.json, &self.csv, &self.markdown, &self.latex];
-        let from = if files.iter().any(|it| it.is_some()) { self } else { own };
-        Self { brief: self.brief || own.brief, quiet: self.quiet || own.quiet, ..from.clone() }
+        let from = if self.files.is_any() { self } else { own };
+        Self {
+            view: ViewArguments { brief: self.view.brief || own.view.brief },
+            progress: ProgressArguments { quiet: self.progress.quiet || own.progress.quiet },
+            files: from.files.clone(),
+        }
     }
 
     fn shown(&self, run: &Run) -> String {
-        let form = match self.brief {
+        let form = match self.view.brief {
             true => corun_report::answers_to_terminal,
             false => corun_report::to_terminal,
         };
@@ -189,12 +167,11 @@ impl OutputArguments {
     }
 
     fn open(&self) -> Result<Exports<Run>, Problem> {
-        Exports::open([
-            (self.json.as_deref(), Run::to_json as Form<Run>),
-            (self.csv.as_deref(), corun_report::to_csv),
-            (self.markdown.as_deref(), corun_report::to_markdown),
-            (self.latex.as_deref(), corun_report::to_latex),
-        ])
+        Exports::open(self.files.forms(
+            corun_report::to_csv,
+            corun_report::to_markdown,
+            corun_report::to_latex,
+        ))
     }
 }
 
@@ -218,23 +195,23 @@ impl Arguments {
         Ok(Request {
             work: match self.service.request(&self.work, &self.context)? {
                 Some(service) => service,
-                None => self.work.request(&self.context, self.design.sample_time)?,
+                None => self.work.request(&self.context, self.precision.design.sample_time)?,
             },
             // Both say how many cores a spread arm uses.
-            cores: self.work.copies.flatten().or(self.arms.cores),
-            core_type: self.arms.core_type.clone(),
+            cores: self.work.copies.flatten().or(self.arms.cores.cores),
+            core_type: self.arms.cores.core_type.clone(),
             placements: self.arms.placement.clone(),
             skip_impossible: false,
             steady: self.work.steady,
             prepare: self.work.preparation(&self.context)?,
             smt_switch: self.smt.smt_switch,
             timeout: self.context.timeout,
-            target: self.design.target,
-            practical: self.design.practical,
-            max_time: self.design.max_time,
-            blocks: self.design.blocks,
-            warmup: self.design.warmup,
-            seed: self.design.seed,
+            target: self.precision.target,
+            practical: self.precision.practical.practical,
+            max_time: self.precision.design.max_time,
+            blocks: self.precision.blocks,
+            warmup: self.precision.design.warmup,
+            seed: self.precision.design.seed,
         })
     }
 }

@@ -3,7 +3,6 @@
 mod audit;
 mod audit_load;
 mod bench;
-mod calibrate;
 mod capacity;
 mod compare;
 mod completions;
@@ -32,7 +31,6 @@ mod top;
 mod topo;
 mod trace;
 mod traced;
-mod trend;
 mod work;
 
 use std::process::ExitCode;
@@ -45,61 +43,54 @@ use crate::problem::{Problem, say};
 /// What corun can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find how many threads to use, and on which CPUs, with the lines that do it
+    /// Find how many threads to use, and on which CPUs
     Threads(Box<threads::Arguments>),
-    /// Measure what each placement does to a program, with intervals and a verdict
+    /// Measure what each placement does to a program, with a verdict
     Measure(Box<measure::Arguments>),
-    /// Measure how much of this machine is really used at each utilisation that the kernel reports
+    /// Measure how much of this machine is used at each utilisation
     Capacity(Box<capacity::Arguments>),
-    /// Compare runs: better, worse or unchanged, beyond the random differences of equal runs
+    /// Compare runs beyond random differences, or a workload's over time
     Compare(compare::Arguments),
-    /// Show a workload's figures over its runs, with the places where their level changed
-    Trend(trend::Arguments),
-    /// List, describe and run the built-in workloads, and measure the memory hierarchy
-    #[command(subcommand)]
-    Bench(bench::Action),
-    /// List, describe and rerun published experiments, and check their conclusions
-    #[command(subcommand)]
-    Study(study::Action),
-    /// Show results as a page with pictures, or draw their pictures as files
+    /// List, describe and run built-in workloads, and the memory hierarchy
+    Bench(bench::Arguments),
+    /// List, describe and rerun published experiments
+    Study(study::Arguments),
+    /// Show results as a page with pictures, or draw them as files
     Report(report::Arguments),
-    /// List, describe, check and compare the core models that predictions are made with
-    #[command(subcommand)]
-    Models(models::Action),
+    /// List, describe, check, compare and measure core models
+    Models(models::Arguments),
     /// Simulate a recorded program, or a block of code, on another core
     Simulate(simulate::Arguments),
-    /// Predict what a busy sibling does to a program on a core model, why, and what the program takes there alone
+    /// Predict what a busy sibling does to a program on a core, and why
     Predict(Box<predict::Arguments>),
     /// List, show, tag, export and import the runs that are kept
-    #[command(subcommand)]
-    Runs(runs::Action),
-    /// Watch which siblings are busy together, and how much capacity is left; or time a command and its processes
+    Runs(runs::Arguments),
+    /// Watch siblings and the capacity that is left, or time a command
     Top(Box<top::Arguments>),
     /// Simulate loads under scheduling policies on a machine with SMT
     Schedule(Box<schedule::Arguments>),
-    /// Show the machine: cores side by side with their siblings, caches, what may be used
+    /// Show the machine: cores with their siblings, caches, allowed CPUs
     Topo(topo::Arguments),
-    /// Record the executed instructions of a program, and inspect recordings
+    /// Record the executed instructions of a program, inspect recordings
     Trace(Box<trace::Arguments>),
-    /// Build a core model of this host from timed code
-    Calibrate(calibrate::Arguments),
-    /// Test what the kernel's scheduler does with controlled loads, property by property
+    /// Test what the kernel's scheduler does with controlled loads
     Audit(audit::Arguments),
-    /// Check this machine for what distorts measurements, with evidence and advice
+    /// Check this machine for what distorts measurements, with advice
     Doctor(doctor::Arguments),
-    /// Measure on many nodes through Slurm: plan, submit, watch and collect a campaign
+    /// Measure on many nodes through Slurm: plan, submit, watch, collect
     #[command(subcommand)]
     Fleet(fleet::Action),
     /// Serve how much of the machine is used as metrics for Prometheus
     Exporter(exporter::Arguments),
     /// Show and switch SMT, and restore it
-    #[command(subcommand)]
-    Smt(smt::Action),
-    /// Print the JSON Schema of a document, or list the documents that have one
+    Smt(smt::Arguments),
+    /// Print the JSON Schema of a document, or list those that have one
     Schema(schema::Arguments),
     /// Print completions for a shell
+    #[command(hide = true)]
     Completions(completions::Arguments),
     /// Write manual pages, one a subcommand
+    #[command(hide = true)]
     Man(man::Arguments),
     /// Run a load for the corun that audits the scheduler (not for people)
     #[command(hide = true)]
@@ -123,8 +114,8 @@ impl Command {
             | Self::Simulate(_)
             | Self::Schedule(_)
             | Self::Audit(_) => true,
-            Self::Bench(action) => action.is_kept(),
-            Self::Study(action) => action.is_kept(),
+            Self::Bench(arguments) => arguments.is_kept(),
+            Self::Study(arguments) => arguments.is_kept(),
             _ => false,
         }
     }
@@ -138,7 +129,6 @@ impl Command {
             self,
             Self::Smt(_)
                 | Self::Compare(_)
-                | Self::Trend(_)
                 | Self::Runs(_)
                 | Self::Schema(_)
                 | Self::Completions(_)
@@ -155,25 +145,23 @@ impl Command {
             Self::Measure(arguments) => measure::run(&arguments),
             Self::Capacity(arguments) => capacity::run(&arguments),
             Self::Compare(arguments) => compare::run(&arguments),
-            Self::Trend(arguments) => trend::run(&arguments),
-            Self::Bench(action) => bench::run(&action),
-            Self::Study(action) => study::run(&action),
+            Self::Bench(arguments) => bench::run(&arguments),
+            Self::Study(arguments) => study::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
-            Self::Models(action) => models::run(&action),
+            Self::Models(arguments) => models::run(&arguments),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),
-            Self::Runs(action) => runs::run(&action),
+            Self::Runs(arguments) => runs::run(&arguments),
             Self::Schedule(arguments) => schedule::run(&arguments),
             Self::Top(arguments) => top::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),
-            Self::Calibrate(arguments) => calibrate::run(&arguments),
             Self::Audit(arguments) => audit::run(&arguments),
             Self::AuditLoad => Ok(audit_load::run()),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Exporter(arguments) => exporter::run(&arguments),
             Self::Fleet(action) => fleet::run(&action),
-            Self::Smt(action) => smt::run(action),
+            Self::Smt(arguments) => smt::run(&arguments),
             Self::Schema(arguments) => schema::run(&arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),

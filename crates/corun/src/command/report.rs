@@ -14,8 +14,8 @@ use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The results: kept runs by their names (`last`), or files that corun wrote with --json (`-` is standard input)
-    #[arg(value_name = "RUN", required = true)]
+    /// The results: kept runs by their names, or files that corun wrote with --json (`-` is standard input)
+    #[arg(value_name = "RUN", default_value = "last")]
     runs: Vec<String>,
     /// Write the page to FILE (`-` is standard output) [default: report.html, unless --plots is given]
     #[arg(short, long, value_name = "FILE")]

@@ -13,7 +13,7 @@ use corun_measure::execution::{
 use corun_measure::{ServiceRequest, WorkRequest};
 use regex::Regex;
 
-use super::work::{SurroundingArguments, WorkArguments};
+use super::work::{ContextArguments, WorkArguments};
 use crate::problem::Problem;
 use crate::values::{self, Words, words};
 
@@ -88,7 +88,7 @@ impl ServiceArguments {
     pub(super) fn request(
         &self,
         work: &WorkArguments,
-        context: &SurroundingArguments,
+        context: &ContextArguments,
     ) -> Result<Option<WorkRequest>, Problem> {
         let (Some(server), Some(load), Some(ready)) = (&self.serve, &self.load, &self.ready) else {
             return Ok(None);

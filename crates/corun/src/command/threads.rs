@@ -1,6 +1,6 @@
 //! `corun threads`: how many workers, and where, with the lines that put it into effect.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,13 +11,17 @@ use corun_measure::sweep::{ProcessContext, SweepObserver, SweepRequest, ThreadSe
 use corun_record::{Arm, Document, Exit, Goal, Record, ThreadSweep, ThreadVerdict};
 
 use super::service::ServiceArguments;
-use super::work::{SurroundingArguments, WorkArguments};
+use super::work::{ContextArguments, WorkArguments};
 use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
+use crate::options::{
+    CoreArguments, DesignArguments, DocumentFiles, PracticalArguments, ProgressArguments, SvgFile,
+    ViewArguments,
+};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
-use crate::{terminal, values};
+use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -28,7 +32,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
-    context: SurroundingArguments,
+    context: ContextArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -40,28 +44,12 @@ struct SearchArguments {
     /// What to make the best of
     #[arg(long, value_enum, default_value_t = GoalArgument::Throughput)]
     goal: GoalArgument,
-    /// Use C cores at most; by default all that this process may use
-    #[arg(long, value_name = "C", value_parser = clap::value_parser!(u32).range(1..))]
-    cores: Option<u32>,
-    /// Use cores of this type only, on a machine that has several
-    #[arg(long, value_name = "TYPE")]
-    core_type: Option<String>,
-    /// Call numbers of workers equal that differ by less than this
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
-    practical: f64,
-    /// Begin no block of runs that would end later than this
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = values::duration)]
-    max_time: Duration,
-    /// Run one candidate this often before the first block, not counted
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    warmup: u32,
-    /// The seed of every random order (default: a fresh one, recorded)
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// How long one run of a built-in kernel should take
-    #[arg(long, value_name = "TIME", default_value = "200ms", conflicts_with = "command")]
-    #[arg(value_parser = values::duration)]
-    sample_time: Duration,
+    #[command(flatten)]
+    cores: CoreArguments,
+    #[command(flatten)]
+    practical: PracticalArguments,
+    #[command(flatten)]
+    design: DesignArguments<2>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -88,30 +76,17 @@ impl From<GoalArgument> for Goal {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 struct OutputArguments {
-    /// Say the answer alone
-    #[arg(long)]
-    brief: bool,
+    #[command(flatten)]
+    files: DocumentFiles,
+    #[command(flatten)]
+    picture: SvgFile,
+    #[command(flatten)]
+    view: ViewArguments,
     /// Show the lines of all tools, also of those that this program or machine has no use for
     #[arg(long)]
     all_lines: bool,
-    /// Write everything as JSON (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the candidates as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Write the result as Markdown
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write the tables for an article in LaTeX
-    #[arg(long, value_name = "FILE")]
-    latex: Option<PathBuf>,
-    /// Write the bars as a picture (SVG)
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -121,7 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     request.run.check()?;
     let interrupt = interruption::on_signals()?;
     let search = ThreadSearch::prepare(&request, &machine, interrupt)?;
-    let progress = SweepProgress::new(request.run.max_time, arguments.output.quiet);
+    let progress = SweepProgress::new(request.run.max_time, arguments.output.progress.quiet);
     let mut progress = KeepingBlocks::new(progress, Keeper::new::<Record<ThreadSweep>>());
     let outcome = search.run(&mut progress);
     let (progress, keeper) = progress.into_parts();
@@ -155,7 +130,7 @@ impl Arguments {
         }
         let work = match self.service.request(&self.work, &self.context)? {
             Some(service) => service,
-            None => self.work.request(&self.context, search.sample_time)?,
+            None => self.work.request(&self.context, search.design.sample_time)?,
         };
         let limits = RootFiles::open(Path::new("/"))
             .map(|mut files| CpuLimits::read(&mut files, machine))
@@ -170,19 +145,19 @@ impl Arguments {
             run: Request {
                 prepare: self.work.preparation(&self.context)?,
                 work,
-                cores: search.cores,
-                core_type: search.core_type.clone(),
+                cores: search.cores.cores,
+                core_type: search.cores.core_type.clone(),
                 placements: Vec::new(),
                 skip_impossible: false,
                 steady: self.work.steady,
                 smt_switch: false,
                 timeout: self.context.timeout,
                 target: 0.01,
-                practical: search.practical,
-                max_time: search.max_time,
+                practical: search.practical.practical,
+                max_time: search.design.max_time,
                 blocks: None,
-                warmup: search.warmup,
-                seed: search.seed,
+                warmup: search.design.warmup,
+                seed: search.design.seed,
             },
         })
     }
@@ -190,17 +165,17 @@ impl Arguments {
 
 impl OutputArguments {
     fn open(&self) -> Result<Exports<Record<ThreadSweep>>, Problem> {
-        Exports::open([
-            (self.json.as_deref(), Record::to_json as Form<Record<ThreadSweep>>),
-            (self.csv.as_deref(), corun_report::threads_to_csv),
-            (self.markdown.as_deref(), corun_report::threads_to_markdown),
-            (self.latex.as_deref(), corun_report::threads_to_latex),
-            (self.svg.as_deref(), corun_page::threads_to_svg),
-        ])
+        let files = self.files.forms(
+            corun_report::threads_to_csv,
+            corun_report::threads_to_markdown,
+            corun_report::threads_to_latex,
+        );
+        let picture: (_, Form<_>) = (self.picture.path(), corun_page::threads_to_svg);
+        Exports::open(files.into_iter().chain([picture]))
     }
 
     fn shown(&self, sweep: &Record<ThreadSweep>) -> String {
-        match self.brief {
+        match self.view.brief {
             true => corun_report::threads_in_brief(sweep, terminal::width()),
             false => corun_report::threads_to_terminal(sweep, terminal::width(), self.all_lines),
         }

@@ -61,7 +61,7 @@ pub(super) enum Share {
 /// The environment of a command.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Environment")]
-pub(super) struct SurroundingArguments {
+pub(super) struct ContextArguments {
     /// Set an environment variable (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::assignment)]
     #[arg(conflicts_with = "workload")]
@@ -92,7 +92,7 @@ impl WorkArguments {
     /// If neither a command nor a workload is named, if there is no such program, or if standard input cannot be kept.
     pub(super) fn request(
         &self,
-        context: &SurroundingArguments,
+        context: &ContextArguments,
         sample_time: Duration,
     ) -> Result<WorkRequest, Problem> {
         if let Some(name) = &self.workload {
@@ -131,7 +131,7 @@ impl WorkArguments {
     ///
     /// # Errors
     /// If no command is named, if there is no such program, or if standard input cannot be kept.
-    pub(super) fn traced(&self, context: &SurroundingArguments) -> Result<ProgramRequest, Problem> {
+    pub(super) fn traced(&self, context: &ContextArguments) -> Result<ProgramRequest, Problem> {
         if self.command.is_empty() {
             return Err(nothing_to_run());
         }
@@ -149,7 +149,7 @@ impl WorkArguments {
     /// If there is no such program.
     pub(super) fn preparation(
         &self,
-        context: &SurroundingArguments,
+        context: &ContextArguments,
     ) -> Result<Option<Command>, Problem> {
         let Some(Words(argv)) = &self.prepare else { return Ok(None) };
         let environment = context.environment();
@@ -173,7 +173,7 @@ fn nothing_to_run() -> Problem {
     )
 }
 
-impl SurroundingArguments {
+impl ContextArguments {
     /// Whether there is such a program, and how to type it otherwise.
     fn check(
         &self,

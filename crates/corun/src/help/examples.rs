@@ -87,7 +87,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "compare",
         &[
-            example("Whether a change made a program faster", "corun compare last~1 last"),
+            example("Whether a change made a program faster", "corun compare"),
             example(
                 "With earlier runs, so that noise raises no alarm",
                 "corun compare old.json new.json --history runs/*.json",
@@ -97,19 +97,10 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "corun compare old.json new.json --fail-on worse:2% --markdown s.md",
             ),
             example("Two arms of one run", "corun compare run.json#spread run.json#full"),
+            example("When a program became slower", "corun compare --over-time --workload gzip"),
         ],
     ),
-    (
-        "trend",
-        &[
-            example("When a program became slower", "corun trend --workload gzip"),
-            example(
-                "One workload of several, one metric",
-                "corun trend --workload fib --metric throughput runs/*.json",
-            ),
-        ],
-    ),
-    ("bench", &[example("The built-in workloads", "corun bench list")]),
+    ("bench", &[example("The built-in workloads", "corun bench")]),
     (
         "bench list",
         &[
@@ -137,7 +128,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             example("With a picture", "corun bench memory-hierarchy --svg memory.svg"),
         ],
     ),
-    ("study", &[example("The studies that there are", "corun study list")]),
+    ("study", &[example("The studies that there are", "corun study")]),
     ("study list", &[example("For a program", "corun study list --json -")]),
     (
         "study show",
@@ -160,7 +151,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "report",
         &[
-            example("A result as a page", "corun report run.json -o report.html"),
+            example("The newest result as a page", "corun report"),
             example(
                 "Several on one page, and their pictures as files",
                 "corun report before.json after.json -o report.html --plots pictures",
@@ -171,10 +162,17 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    ("models", &[example("The core models that there are", "corun models list")]),
+    ("models", &[example("The core models that there are", "corun models")]),
     ("models list", &[example("For a program", "corun models list --json -")]),
     ("models show", &[example("One model in full", "corun models show zen4")]),
     ("models check", &[example("A model of your own", "corun models check host.toml")]),
+    (
+        "models calibrate",
+        &[
+            example("This host's core as a model", "corun models calibrate --output host.toml"),
+            example("Quicker, and less sure", "corun models calibrate --quick"),
+        ],
+    ),
     ("models diff", &[example("Where two models differ", "corun models diff zen4 host.toml")]),
     (
         "simulate",
@@ -225,7 +223,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    ("runs", &[example("The runs that are kept", "corun runs list")]),
+    ("runs", &[example("The runs that are kept", "corun runs")]),
     (
         "runs list",
         &[
@@ -316,13 +314,6 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
         &[example("For ChampSim", "corun trace convert --to champsim gzip.trace -o gzip.champsim")],
     ),
     (
-        "calibrate",
-        &[
-            example("This host's core as a model", "corun calibrate --output host.toml"),
-            example("Quicker, and less sure", "corun calibrate --quick"),
-        ],
-    ),
-    (
         "audit",
         &[
             example("What the scheduler does here", "corun audit"),
@@ -401,7 +392,7 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
             ),
         ],
     ),
-    ("smt", &[example("Whether SMT is on, and who switched it", "corun smt status")]),
+    ("smt", &[example("Whether SMT is on, and who switched it", "corun smt")]),
     ("smt status", &[example("For a program", "corun smt status --json -")]),
     ("smt off", &[example("Without siblings until `corun smt restore`", "corun smt off")]),
     ("smt on", &[example("With siblings until `corun smt restore`", "corun smt on")]),

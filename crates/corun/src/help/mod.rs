@@ -1,9 +1,10 @@
-//! What every help ends in: examples and exit codes.
+//! The subcommands in groups, and what every help ends in: examples and exit codes.
 //!
 //! Examples are in one table, [`EXAMPLES`]; a test parses each of them, so that none outlives the options that it
 //! shows. Man pages are made from the same table.
 
 mod examples;
+mod groups;
 
 use std::fmt::Write as _;
 
@@ -14,7 +15,7 @@ pub(crate) use examples::{EXAMPLES, Example};
 
 /// The grammar with examples and exit codes at the end of each help.
 pub(crate) fn with_endings(command: Command) -> Command {
-    ended(command, &mut Vec::new())
+    groups::with_groups(ended(command, &mut Vec::new()))
 }
 
 fn ended(mut command: Command, path: &mut Vec<String>) -> Command {
@@ -74,10 +75,12 @@ mod tests {
     use super::*;
     use crate::{CommandLine, parse};
 
-    /// Every subcommand that is shown, by its path.
+    /// Every subcommand that is shown or has a help of its own, by its path.
     fn paths(command: &Command, path: &str, found: &mut Vec<String>) {
         found.push(path.to_owned());
-        for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        let has_help =
+            |it: &&Command| !it.is_hide_set() || ["completions", "man"].contains(&it.get_name());
+        for inner in command.get_subcommands().filter(has_help) {
             paths(inner, format!("{path} {}", inner.get_name()).trim_start(), found);
         }
     }

@@ -1,16 +1,16 @@
-//! `corun calibrate --block-file`: blocks from a list, timed, or refused with a reason.
+//! `corun models calibrate --block-file`: blocks from a list, timed, or refused with a reason.
 
 use corun_record::CoreCalibration;
 
 use crate::common::{Outcome, Scratch, corun};
 use crate::schema::fitting;
 
-/// The end of `corun calibrate` with this list.
+/// The end of `corun models calibrate` with this list.
 fn calibrate(list: &str, more: &[&str]) -> (Outcome, Scratch) {
     let scratch = Scratch::new();
     let file = scratch.path().join("list.csv");
     std::fs::write(&file, list).unwrap();
-    let mut command = corun(["calibrate", "--csv=-"]);
+    let mut command = corun(["models", "calibrate", "--csv=-"]);
     command.arg("--block-file").arg(&file).args(more);
     (Outcome::of(&mut command), scratch)
 }
@@ -49,7 +49,7 @@ fn a_cpu_that_is_not_there_is_refused() {
 #[ignore = "takes long: scripts/test deep"]
 fn a_measured_core_is_a_model_that_everything_takes() {
     let scratch = Scratch::new();
-    let mut command = corun(["calibrate", "--quick", "--output"]);
+    let mut command = corun(["models", "calibrate", "--quick", "--output"]);
     command.arg(scratch.path()).arg("--json").arg(scratch.file("measured.json"));
     let outcome = Outcome::of(&mut command);
     if outcome.errors.contains("expected a clock that keeps still") {
@@ -92,7 +92,7 @@ fn a_base_or_a_place_that_is_not_there_is_refused() {
         (["--quick", "--output=host.csv"], "expected a file that ends in .toml or a folder"),
         (["--base=zen3", "--block-file=x.csv"], "cannot be used with"),
     ] {
-        let outcome = Outcome::of(corun(["calibrate"]).args(arguments));
+        let outcome = Outcome::of(corun(["models", "calibrate"]).args(arguments));
         assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
         assert!(outcome.errors.contains(expected), "{}", outcome.errors);
     }

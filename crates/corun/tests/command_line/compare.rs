@@ -1,4 +1,4 @@
-//! `corun compare` and `corun trend`: what they print, what they write, how they end.
+//! `corun compare` and `corun compare --over-time`: what they print, what they write, how they end.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -88,10 +88,11 @@ fn the_documents_fit_their_schemas() {
     let comparison = fitting::<RunComparison>(&compared.output);
     assert_eq!(comparison.body.runs.len(), 2);
     assert!(runs.scratch.read("summary.md").starts_with("# "), "{}", compared.errors);
-    let trend = fitting::<Trend>(&outcome(&["trend", "--json=-"], &files).output).body;
+    let trend =
+        fitting::<Trend>(&outcome(&["compare", "--over-time", "--json=-"], &files).output).body;
     assert_eq!((trend.runs.len(), trend.series[0].points.len()), (8, 8));
     assert_eq!(trend.series[0].changes[0].point, 4);
-    let shown = outcome(&["trend"], &files);
+    let shown = outcome(&["compare", "--over-time"], &files);
     assert!(shown.output.contains("── worse, 0.900 times from here on"), "{}", shown.output);
 }
 
@@ -112,12 +113,36 @@ fn kept_runs_are_a_history() {
     let compared = with_store(corun(["compare", "--json=-", "last~2", "last~1"]));
     let comparison = fitting::<RunComparison>(&compared.output).body;
     assert!(comparison.observations.iter().all(|it| it.earlier_runs == 2), "{comparison:?}");
-    let trend = with_store(corun(["trend", "--json=-", "--workload=true"]));
+    let trend = with_store(corun(["compare", "--over-time", "--json=-", "--workload=true"]));
     let trend = fitting::<Trend>(&trend.output).body;
     assert_eq!((trend.workload.as_str(), trend.runs.len()), ("true", 4));
-    let none = with_store(corun(["trend", "--workload=tru*"]));
+    let none = with_store(corun(["compare", "--over-time", "--workload=tru*"]));
     assert_eq!(none.exit, Some(2), "{}", none.output);
     assert!(none.errors.contains("expected kept runs of \"tru*\", found none"), "{}", none.errors);
+}
+
+/// `compare` and `report` take the newest runs where none is named.
+#[test]
+fn the_newest_runs_need_no_names() {
+    let scratch = Scratch::new();
+    let ended = |mut command: Command| {
+        command.env("CORUN_STORE", scratch.file("corun.db")).current_dir(scratch.path());
+        let outcome = Outcome::of(&mut command);
+        assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+        outcome.output
+    };
+    for program in ["uname", "true", "true"] {
+        let mut measure = measure_one_worker(2);
+        measure.args(["--", program]);
+        ended(measure);
+    }
+    let compared = fitting::<RunComparison>(&ended(corun(["compare", "--json"]))).body;
+    let names: Vec<&str> = compared.runs.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["last~1", "last"]);
+    let trend = fitting::<Trend>(&ended(corun(["compare", "--over-time", "--json"]))).body;
+    assert_eq!((trend.workload.as_str(), trend.runs.len()), ("true", 2));
+    ended(corun(["report"]));
+    assert!(scratch.read("report.html").contains("<svg"));
 }
 
 #[test]

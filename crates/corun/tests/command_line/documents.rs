@@ -35,7 +35,7 @@ fn blocks_that_are_timed_are_a_document_beside_the_table() {
     // add rax, rcx, which takes a cycle; ret
     std::fs::write(&list, "block,cycles\n4801c8,1\nc3,1\n").unwrap();
     let [list, csv] = [list, csv].map(|path| path.to_str().unwrap().to_owned());
-    let arguments = ["calibrate", "--json=-", "--csv", &csv, "--block-file", &list];
+    let arguments = ["models", "calibrate", "--json=-", "--csv", &csv, "--block-file", &list];
     let record = fitting::<BlockTimings>(&output(&arguments));
     assert!(record.machine.is_some());
     let found = record.body;

@@ -19,3 +19,20 @@ fn corun_alone_says_what_this_machine_is_and_what_to_try() {
         assert_eq!(help.exit, Some(0), "{command}: {}", help.errors);
     }
 }
+
+#[test]
+fn a_group_of_subcommands_alone_lists_what_there_is() {
+    for [alone, action] in [
+        ["bench", "list"],
+        ["study", "list"],
+        ["models", "list"],
+        ["runs", "list"],
+        ["smt", "status"],
+    ] {
+        let (short, long) =
+            (Outcome::of(&mut corun([alone])), Outcome::of(&mut corun([alone, action])));
+        assert_eq!((short.exit, &short.output), (long.exit, &long.output), "{alone}");
+        assert_eq!(short.errors, long.errors, "{alone}");
+        assert!(!short.output.contains("Usage:"), "{}", short.output);
+    }
+}

@@ -192,7 +192,11 @@ fn a_run_is_not_gone_on_with_elsewhere_or_otherwise() {
     let resume = || with_store(corun(["measure", "--resume=last"]), &scratch);
     refused(resume().current_dir("/"), "expected the folder in which");
     refused(resume().arg("sort"), "cannot be used with");
-    refused(resume().arg("--blocks=3"), "cannot be used with");
+    for option in
+        ["--blocks=3", "--placement=spread", "--cores=1", "--smt-switch", "--seed=1", "--target=1%"]
+    {
+        refused(resume().arg(option), "cannot be used with");
+    }
     // The machine that it was begun on, as it is kept.
     let store = scratch.file("corun.db");
     let Some(()) = sqlite(&store, "UPDATE runs SET folder = '/'") else { return };

@@ -2,7 +2,7 @@
 //! have in common.
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use corun_record::{Actionable, Bench, Document, Exit, Placement};
 
 use crate::exports::{Exports, Form};
 use crate::keeping::{Keeper, KeepingBlocks};
+use crate::options::{CsvFile, JsonFile, LatexFile, ProgressArguments, SeedArguments, WARMUP};
 use crate::problem::{Problem, code};
 use crate::progress::SuiteProgress;
 use crate::{interruption, values};
@@ -26,27 +27,21 @@ pub(super) struct DesignArguments {
     /// Use C cores; by default all that this process may use
     #[arg(long, value_name = "C")]
     cores: Option<NonZeroU32>,
-    /// Run every arm of a workload this often before the first block, not counted
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help = WARMUP)]
     warmup: u32,
     /// Give up a workload when one run of it takes longer
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     timeout: Option<Duration>,
-    /// The seed of every random order (default: a fresh one for each workload, recorded)
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Write every run as JSON (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write all observations as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Write the tables for an article in LaTeX
-    #[arg(long, value_name = "FILE")]
-    latex: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    seed: SeedArguments,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    csv: CsvFile,
+    #[command(flatten)]
+    latex: LatexFile,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 impl DesignArguments {
@@ -66,17 +61,17 @@ impl DesignArguments {
             warmup: self.warmup,
             sample_time,
             timeout: self.timeout,
-            seed: self.seed,
+            seed: self.seed.seed,
         };
         let exports = Exports::open([
-            (self.json.as_deref(), Bench::to_json as Form<Bench>),
-            (self.csv.as_deref(), corun_report::bench_to_csv),
-            (self.latex.as_deref(), corun_report::bench_to_latex),
+            (self.json.path(), Bench::to_json as Form<Bench>),
+            (self.csv.path(), corun_report::bench_to_csv),
+            (self.latex.path(), corun_report::bench_to_latex),
             (svg, corun_page::hierarchy_to_svg),
         ])?;
         let interrupt = interruption::on_signals()?;
         let machine = Machine::read(Path::new("/"))?;
-        let progress = SuiteProgress::new(items.len(), self.quiet).of_blocks(blocks);
+        let progress = SuiteProgress::new(items.len(), self.progress.quiet).of_blocks(blocks);
         let mut progress = KeepingBlocks::new(progress, Keeper::new::<Bench>());
         let (bench, failure) =
             suite::run_suite(items, &design, &machine, &interrupt, &mut progress);

@@ -1,6 +1,5 @@
 //! `corun bench memory-hierarchy`: two workloads at many sizes, from the first-level cache to memory.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use corun_measure::suite::{self, Item};
 use corun_report::HierarchySweep;
 
 use super::design::DesignArguments;
+use crate::options::{SAMPLE_TIME, SvgFile};
 use crate::problem::Problem;
 use crate::{terminal, values};
 
@@ -35,12 +35,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
     blocks: u32,
-    /// How long one run at each point should take
-    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", default_value = "20ms", help = SAMPLE_TIME)]
+    #[arg(value_parser = values::duration)]
     sample_time: Duration,
-    /// Draw latencies and bandwidths as a picture (SVG)
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    svg: SvgFile,
     #[command(flatten)]
     design: DesignArguments,
 }
@@ -69,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             items.extend(item(SWEEP.bandwidth, &[("size", size / arrays)], &[("kernel", kernel)])?);
         }
     }
-    let svg = arguments.svg.as_deref();
+    let svg = arguments.svg.path();
     arguments.design.run(&items, arguments.blocks, arguments.sample_time, svg, |bench| {
         corun_report::memory_hierarchy(bench, &SWEEP, terminal::width())
     })

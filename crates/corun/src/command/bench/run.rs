@@ -8,6 +8,7 @@ use corun_measure::suite;
 
 use super::design::DesignArguments;
 use super::selection::TagArguments;
+use crate::options::SAMPLE_TIME;
 use crate::problem::Problem;
 use crate::{terminal, values};
 
@@ -26,8 +27,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
     blocks: u32,
-    /// How long one run of a built-in kernel should take
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", help = SAMPLE_TIME)]
+    #[arg(value_parser = values::duration)]
     sample_time: Duration,
     #[command(flatten)]
     design: DesignArguments,

@@ -11,6 +11,7 @@ use corun_fleet::slurm::{self, SlurmCommands};
 use corun_fleet::{Campaign, Facts, FleetError, Nodes, Plan, existing, pilot};
 use corun_record::shown;
 
+use crate::options::JsonFile;
 use crate::parse;
 use crate::problem::Problem;
 
@@ -42,7 +43,7 @@ pub(super) enum Engine {
 
 /// A campaign that was submitted.
 #[derive(Debug, Args)]
-pub(super) struct SubmittedArguments {
+pub(crate) struct SubmittedArguments {
     /// The campaign's directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -53,9 +54,8 @@ pub(super) struct SubmittedArguments {
 pub(crate) struct StateArguments {
     #[command(flatten)]
     pub(super) campaign: SubmittedArguments,
-    /// Write the state as JSON to FILE instead (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    pub(super) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) json: JsonFile,
 }
 
 impl CampaignArguments {

@@ -5,7 +5,6 @@ mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
@@ -21,6 +20,7 @@ use super::program;
 use super::traced::{TracedArguments, quoted, warn_of_children};
 use super::work::Share;
 use crate::exports::{Exports, Form};
+use crate::options::{JsonFile, MaxTime, ProgressArguments, ViewArguments};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::values::{self, Words};
@@ -87,12 +87,8 @@ pub(crate) struct Arguments {
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
-    /// About how long it may take on two CPUs, tracing left out: more time allows more rounds of windows beside siblings. A
-    /// sixth of a round (of a program that is predicted alone, a third of the time) goes to measured runs, of which there is
-    /// one at least
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    #[arg(value_parser = values::duration)]
-    max_time: Duration,
+    #[command(flatten)]
+    max_time: MaxTime<1>,
     /// Stop after a round of windows when the interval of the slowdown beside siblings is no wider than ± this, the model's
     /// own error left out, which is about three times as wide; a round takes about 15s of --max-time
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = values::percentage)]
@@ -111,15 +107,12 @@ pub(crate) struct Arguments {
     /// Keep the trace in FILE
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
-    /// Write the prediction as JSON to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Say the answer alone
-    #[arg(long)]
-    brief: bool,
-    /// Print nothing but the result and errors
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    view: ViewArguments,
+    #[command(flatten)]
+    progress: ProgressArguments,
     /// The program, which runs several times, its output discarded
     #[command(flatten)]
     traced: TracedArguments,
@@ -143,11 +136,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let form: Form<PredictionTable> = to_json;
     let open = || -> Result<_, Problem> {
         let recorder = arguments.record.as_deref().map(Recorder::open).transpose()?;
-        Ok((Exports::open([(arguments.json.as_deref(), form)])?, recorder))
+        Ok((Exports::open([(arguments.json.path(), form)])?, recorder))
     };
     let machine = Machine::read(Path::new("/"))?;
     let request = arguments.request(arguments.traced.request()?, arguments.settings().1)?;
-    let ((exports, recorder), predictions) = predicted(&request, &machine, arguments.quiet, open)?;
+    let ((exports, recorder), predictions) =
+        predicted(&request, &machine, arguments.progress.quiet, open)?;
     let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
     exports.write(&table, |it| arguments.shown(it), form)?;
     if let Some(recorder) = recorder {
@@ -190,7 +184,7 @@ fn to_json(table: &PredictionTable) -> String {
     }
 }
 
-/// Fields of the model and what `--set` gives them.
+/// Fields of a model with their values.
 type Assignments = Vec<(String, String)>;
 
 impl Arguments {
@@ -229,7 +223,7 @@ impl Arguments {
             from: self.from_call,
             pages: self.pages.into(),
             tracer: self.tracer.clone(),
-            max_time: self.max_time,
+            max_time: self.max_time.max_time,
             target: self.target,
             measuring: self.measuring(),
             keep: self.keep.clone(),
@@ -256,7 +250,7 @@ impl Arguments {
     /// The options that decide a figure, but for programs, models and fields with several values, as they are typed.
     fn shared_options(&self) -> Vec<String> {
         let placements: Vec<String> = self.placement.iter().map(ToString::to_string).collect();
-        let time = humantime::format_duration(self.max_time).to_string().replace(' ', "");
+        let time = humantime::format_duration(self.max_time.max_time).to_string().replace(' ', "");
         let mut options = vec![
             ["--placement".to_owned(), placements.join(",")],
             ["--max-time".to_owned(), time],
@@ -285,7 +279,7 @@ impl Arguments {
         let columns = terminal::width();
         let brief = |it: &Prediction| prediction_in_brief(it, columns);
         match &table.predictions[..] {
-            all if self.brief => all.iter().map(brief).collect(),
+            all if self.view.brief => all.iter().map(brief).collect(),
             [one] => prediction_to_terminal(one, columns),
             _ => predictions_to_terminal(table, columns),
         }

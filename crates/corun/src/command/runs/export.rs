@@ -9,6 +9,7 @@ use corun_report::Destination;
 use corun_store::{Store, TidyTable};
 
 use super::selection::{FilterArguments, numbers};
+use crate::options::{CsvFile, JsonFile};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
@@ -26,14 +27,12 @@ pub(crate) struct Arguments {
 /// Where they go.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-#[group(required = true, multiple = true)]
+#[group(required = true, multiple = true, args = ["json", "csv", "directory"])]
 struct PlaceArguments {
-    /// Write the document of one run as it was to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write a row a sample as CSV to FILE
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    csv: CsvFile,
     /// Write runs.csv, samples.csv, observations.csv and documents/RUN.json into the new folder DIR
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -43,7 +42,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let PlaceArguments { json, csv, directory } = &arguments.place;
     let store = super::store()?;
     let numbers = numbers(&store, &arguments.runs, &arguments.filter.filter())?;
-    if let Some(file) = json {
+    if let Some(file) = json.path() {
         let [number] = numbers[..] else {
             return Err(Problem::usage(
                 format!("expected one run for --json, found {}", numbers.len()),
@@ -53,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let id = store.listed(number)?.id;
         Destination::open(file)?.write(&store.document_of(&id)?)?;
     }
-    if let Some(file) = csv {
+    if let Some(file) = csv.path() {
         Destination::open(file)?.write(&store.table(TidyTable::Samples, &numbers)?)?;
     }
     if let Some(folder) = directory {

@@ -1,6 +1,5 @@
 //! `corun runs show`: a run's answer, in the form in which its command showed it.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,25 +7,25 @@ use corun_record::{AnyDocument, Exit, excerpt};
 use corun_report::Destination;
 use corun_store::Wanted;
 
+use super::RunArgument;
 use crate::command::bench::SWEEP;
+use crate::options::JsonFile;
 use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The run: an id of `corun runs list`, the beginning of one, a tag, `last`, `last~1`
-    #[arg(value_name = "RUN")]
-    run: String,
-    /// Write its document as JSON to FILE instead (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    run: RunArgument,
+    #[command(flatten)]
+    json: JsonFile,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let destination = arguments.json.path().map(Destination::open).transpose()?;
     let store = super::store()?;
-    let number = store.find(&arguments.run, Wanted::Finished)?;
-    let document = store.document_of(&arguments.run)?;
+    let number = store.find(&arguments.run.run, Wanted::Finished)?;
+    let document = store.document_of(&arguments.run.run)?;
     match destination {
         Some(destination) => destination.write(&document)?,
         None => {

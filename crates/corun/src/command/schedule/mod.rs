@@ -19,6 +19,7 @@ use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Topology, load, sc
 use self::pairs::NamedPairs;
 use crate::answer::{Answer, Head};
 use crate::exports::{Exports, Form};
+use crate::options::{CsvFile, JsonFile, ProgressArguments, SvgFile};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::{terminal, values};
@@ -43,9 +44,8 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct ListArguments {
-    /// Write the list as JSON to FILE instead (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFile,
 }
 
 #[derive(Debug, Args)]
@@ -88,24 +88,20 @@ struct Request {
     /// End after this time of the simulated machine
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     max_time: Option<Duration>,
-    /// Write all runs as JSON to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write a row a run as CSV to FILE
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Draw which task ran where, for the first seed, as SVG to FILE
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    csv: CsvFile,
+    #[command(flatten)]
+    svg: SvgFile,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
         Some(Action::List(list)) => {
-            let answer = Answer::open(list.json.as_deref())?;
+            let answer = Answer::open(&list.json)?;
             answer.give(corun_sched::catalogue(), corun_report::list_scheduling)?;
             Ok(code(Exit::Done))
         }
@@ -126,19 +122,19 @@ impl Request {
         };
         let to_json: Form<Record<Schedule>> = Document::to_json;
         let exports = Exports::open([
-            (self.json.as_deref(), to_json),
-            (self.csv.as_deref(), |it| corun_report::schedule_to_csv(&it.body)),
+            (self.json.path(), to_json),
+            (self.csv.path(), |it| corun_report::schedule_to_csv(&it.body)),
         ])?;
-        let picture = self.svg.as_deref().map(Destination::open).transpose()?;
+        let picture = self.svg.path().map(Destination::open).transpose()?;
         let mut schedule = settings.document(&machine, self.siblings(&settings.slowdowns));
         let mut timelines = Vec::new();
-        let line = StepProgress::new(self.quiet);
+        let line = StepProgress::new(self.progress.quiet);
         let all = (loads.len() * policies.len()) as u64 * self.runs;
         line.begin(Stage::new(format!("simulating {all} runs"), "runs", all));
         for load in &loads {
             for policy in &policies {
                 for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
-                    let is_wanted = picture.is_some() || self.json.is_some();
+                    let is_wanted = picture.is_some() || self.json.path().is_some();
                     let is_drawn = is_wanted && seed == self.seed;
                     let settings = Settings { seed, ..settings.clone() };
                     let timelines = is_drawn.then_some(&mut timelines);

@@ -15,7 +15,7 @@ use corun_sim::{Copies, SimulationError, steady_state};
 
 use super::{Arguments, caveats, document};
 use crate::answer::{Head, this_machine};
-use crate::command::calibrate::read_blocks;
+use crate::command::models::read_blocks;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
@@ -28,15 +28,13 @@ pub(super) fn run(
     file: &Path,
 ) -> Result<ExitCode, Problem> {
     let json: Form<Record<Blocks>> = Document::to_json;
-    let exports = Exports::open([
-        (arguments.json.as_deref(), json),
-        (arguments.csv.as_deref(), blocks_to_csv),
-    ])?;
+    let exports =
+        Exports::open([(arguments.json.path(), json), (arguments.csv.as_deref(), blocks_to_csv)])?;
     let head = Head::now();
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
     let mut blocks: Vec<SimulatedBlock> = Vec::new();
-    let line = StepProgress::new(arguments.quiet);
+    let line = StepProgress::new(arguments.progress.quiet);
     line.begin(Stage::new("simulating blocks", "blocks", rows.len() as u64));
     for row in rows {
         line.advance(1);

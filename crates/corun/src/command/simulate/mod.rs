@@ -17,6 +17,7 @@ use corun_model::timing::TimingTable;
 use corun_record::Placement;
 use corun_trace::format::Trace;
 
+use crate::options::{CSV, JsonFile, ProgressArguments};
 use crate::problem::{Problem, say};
 use crate::values::{self, assignment, load_of_others, simulated_time};
 
@@ -84,9 +85,8 @@ pub(crate) struct Arguments {
         conflicts_with = "block_file"
     )]
     pages: values::Pages,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    progress: ProgressArguments,
     /// Override a field of the model, for instance rob.policy=shared; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
@@ -97,12 +97,10 @@ pub(crate) struct Arguments {
     /// Simulate each block of a table (column `block`, hexadecimal; `cycles`, if measured)
     #[arg(long, value_name = "FILE", conflicts_with = "traces")]
     block_file: Option<PathBuf>,
-    /// With --block-file: write block and predicted cycles to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE", requires = "block_file")]
+    #[arg(long, value_name = "FILE", help = CSV, requires = "block_file")]
     csv: Option<PathBuf>,
-    /// Write the result as JSON to FILE instead (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFile,
 }
 
 impl Arguments {

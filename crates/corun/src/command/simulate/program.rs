@@ -26,7 +26,7 @@ pub(super) fn run(
     file: &Path,
 ) -> Result<ExitCode, Problem> {
     let json: Form<Record<Simulation>> = Document::to_json;
-    let exports = Exports::open([(arguments.json.as_deref(), json)])?;
+    let exports = Exports::open([(arguments.json.path(), json)])?;
     let head = Head::now();
     let trace = super::opened(file)?;
     let part = Part {
@@ -35,7 +35,7 @@ pub(super) fn run(
         length: arguments.length,
         pages: arguments.pages.into(),
     };
-    let line = StepProgress::new(arguments.quiet);
+    let line = StepProgress::new(arguments.progress.quiet);
     let simulated = simulate(model, timings, &trace, part, &line)
         .map_err(|error| Problem::from(error).in_file(file))?;
     line.finish();

@@ -30,7 +30,7 @@ pub(super) fn run(
 ) -> Result<ExitCode, Problem> {
     resources::check(arguments)?;
     let json: Form<Record<Placements>> = Document::to_json;
-    let exports = Exports::open([(arguments.json.as_deref(), json)])?;
+    let exports = Exports::open([(arguments.json.path(), json)])?;
     let head = Head::now();
     let traces = opened(files)?;
     let processes: Vec<Process<'_>> = traces.iter().map(Process::of).collect();
@@ -350,7 +350,7 @@ pub(super) fn each(
     plans: &[(&CoreModel, &SimulationJob)],
     arguments: &Arguments,
 ) -> Result<Vec<Phase>, Problem> {
-    let line = StepProgress::new(arguments.quiet);
+    let line = StepProgress::new(arguments.progress.quiet);
     let jobs = arguments.jobs.map_or_else(
         || std::thread::available_parallelism().map_or(1, usize::from),
         |jobs| jobs as usize,

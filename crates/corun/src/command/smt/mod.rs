@@ -1,29 +1,49 @@
-//! `corun smt`: the switch of SMT, a file each for what can be asked of it.
+//! `corun smt`: the switch of SMT: shown, used, restored.
 
 mod change;
-mod restore;
 mod run;
-mod status;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use corun_machine::switch::SwitchOptions;
+use corun_machine::switch::{self, Runtime, SmtStatus, SwitchOptions};
+use corun_machine::{MachineError, RootFiles};
+use corun_record::{Exit, Record};
 
-use crate::problem::Problem;
+use crate::answer::{Answer, this_machine};
+use crate::options::JsonFile;
+use crate::problem::{Problem, code, say};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    // Alone, it shows the status.
+    #[command(flatten)]
+    status: JsonFile,
+}
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Action {
+enum Action {
     /// Show the switch, who took which CPU offline, and what depends on the siblings
-    Status(status::Arguments),
+    Status(JsonFile),
     /// Take the siblings offline, until `corun smt restore`
     Off(change::Arguments),
     /// Bring the siblings online, until `corun smt restore`
     On(change::Arguments),
     /// Bring back exactly what corun has changed: `smt off`, `smt on`, or a corun that was killed
-    Restore(restore::Arguments),
+    Restore(RestoreArguments),
     /// Run a command with SMT in a state, and bring everything back when it ends
     Run(run::Arguments),
+}
+
+#[derive(Debug, Args)]
+struct RestoreArguments {
+    /// Wait while another corun is switching, instead of refusing
+    #[arg(long)]
+    wait: bool,
 }
 
 /// How the switch is to be used; the same for all who switch.
@@ -47,13 +67,41 @@ impl SwitchArguments {
     }
 }
 
-pub(super) fn run(action: Action) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     use corun_record::SmtState::{Off, On};
-    match action {
-        Action::Status(arguments) => status::run(&arguments),
-        Action::Off(arguments) => change::run(&arguments, Off),
-        Action::On(arguments) => change::run(&arguments, On),
-        Action::Restore(arguments) => restore::run(&arguments),
-        Action::Run(arguments) => run::run(&arguments),
+    match &arguments.action {
+        None => status(&arguments.status),
+        Some(Action::Status(json)) => status(json),
+        Some(Action::Off(arguments)) => change::run(arguments, Off),
+        Some(Action::On(arguments)) => change::run(arguments, On),
+        Some(Action::Restore(arguments)) => arguments.run(),
+        Some(Action::Run(arguments)) => run::run(arguments),
+    }
+}
+
+/// The switch and what hangs on it.
+fn status(json: &JsonFile) -> Result<ExitCode, Problem> {
+    let answer = Answer::open(json)?;
+    let root = Path::new("/");
+    let mut files = RootFiles::open(root)
+        .map_err(|source| MachineError::Root { root: root.to_owned(), source })?;
+    let status = SmtStatus::read(&mut files, &Runtime::of_system())
+        .ok_or_else(|| MachineError::NoCpus { root: root.to_owned() })?;
+    let record = Record { machine: Some(this_machine()?), ..answer.record(status) };
+    answer.write(&record, |record, _| record.body.to_text())?;
+    Ok(code(Exit::Done))
+}
+
+impl RestoreArguments {
+    /// What corun has changed comes back.
+    fn run(&self) -> Result<ExitCode, Problem> {
+        let options = SwitchOptions { wait: self.wait, ..SwitchOptions::default() };
+        let restored = switch::restore_left(&options)?;
+        let left = match restored.was_unfinished {
+            true => "what a killed corun had left",
+            false => "what corun had switched",
+        };
+        say(&format!("corun: {left} is as it was before, SMT is {}", restored.smt));
+        Ok(code(Exit::Done))
     }
 }

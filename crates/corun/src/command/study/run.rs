@@ -1,6 +1,5 @@
 //! `corun study run`: every published figure beside what this machine measures.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,8 +10,9 @@ use corun_study::Settings;
 
 use super::prediction::PredictionArguments;
 use crate::command::smt::SwitchArguments;
-use crate::exports::{Exports, Form};
+use crate::exports::Exports;
 use crate::keeping::{Keeper, KeepingBlocks};
+use crate::options::{DocumentFiles, ProgressArguments, SeedArguments};
 use crate::problem::{Problem, code};
 use crate::progress::SuiteProgress;
 use crate::{consent, interruption, terminal, values};
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// Run these rows only: ids of figures or experiments (repeatable; `corun study show` lists them)
     #[arg(long, value_name = "ROW")]
     only: Vec<String>,
-    /// The time allowed (default: that of the study, `corun study list`)
+    /// The time allowed, such as 30s or 5m [default: the study's own]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     max_time: Option<Duration>,
     /// Switch SMT where the publication did (needs root; everything comes back as it was)
@@ -35,35 +35,22 @@ pub(crate) struct Arguments {
     prediction: PredictionArguments,
     #[command(flatten)]
     switch: SwitchArguments,
-    /// The seed of every random order (default: a fresh one for each experiment, recorded)
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Write the result with every run as JSON (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the figures as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Write the result as Markdown
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write the tables for an article in LaTeX
-    #[arg(long, value_name = "FILE")]
-    latex: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    seed: SeedArguments,
+    #[command(flatten)]
+    files: DocumentFiles,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let study = corun_study::find(&arguments.name)?;
     let selection = study.select(&arguments.only)?;
-    let exports = Exports::open([
-        (arguments.json.as_deref(), StudyResult::to_json as Form<StudyResult>),
-        (arguments.csv.as_deref(), corun_report::study_to_csv),
-        (arguments.markdown.as_deref(), corun_report::study_to_markdown),
-        (arguments.latex.as_deref(), corun_report::study_to_latex),
-    ])?;
+    let exports = Exports::open(arguments.files.forms(
+        corun_report::study_to_csv,
+        corun_report::study_to_markdown,
+        corun_report::study_to_latex,
+    ))?;
     let (cycles, caveats) = arguments.prediction.cycles(&study)?;
     let interrupt = interruption::on_signals()?;
     let settings = Settings {
@@ -71,9 +58,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         switch: arguments.switch_options()?,
         selection,
         cycles,
-        seed: arguments.seed,
+        seed: arguments.seed.seed,
     };
-    let progress = SuiteProgress::new(settings.selection.experiments(), arguments.quiet)
+    let progress = SuiteProgress::new(settings.selection.experiments(), arguments.progress.quiet)
         .ends_before(settings.max_time);
     let mut progress = KeepingBlocks::new(progress, Keeper::new::<StudyResult>());
     let outcome = corun_study::run_study(&study, &settings, &interrupt, &mut progress);

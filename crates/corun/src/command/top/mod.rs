@@ -16,6 +16,7 @@ use corun_monitor::{MonitorError, Options, Recorded, Recorder, Replay, Source, S
 use corun_record::{Exit, Record};
 
 use crate::answer::Answer;
+use crate::options::JsonFile;
 use crate::problem::{Problem, code, say};
 use crate::yields::Yields;
 use crate::{terminal, values};
@@ -34,9 +35,8 @@ pub(crate) struct Arguments {
     /// Print one interval and end
     #[arg(long, conflicts_with = "count")]
     once: bool,
-    /// Write the interval of --once, or the times of COMMAND, as JSON to FILE (`-`, the default, is standard output)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFile,
     /// The SMT yields that are possible here, for a narrower range of capacity; "measured" takes them of the newest
     /// `corun capacity` of this host [default: 1 to the SMT width]
     #[arg(long = "yield", value_name = "LO..HI", value_parser = Yields::parse)]
@@ -108,7 +108,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if !arguments.command.is_empty() {
-        return command::run(&arguments.command, arguments.json.as_deref());
+        return command::run(&arguments.command, &arguments.json);
     }
     if std::env::args_os().next_back().is_some_and(|it| it == "--") {
         return Err(Problem::usage(
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             "Give another one with --speed: 1 is as fast as it was, 0 does not wait.",
         ));
     }
-    if arguments.json.is_some() && !arguments.once {
+    if arguments.json.path().is_some() && !arguments.once {
         return Err(Problem::usage(
             "expected --once or a command with --json, found neither",
             "Add --once: the document of one interval is written.",
@@ -209,7 +209,7 @@ impl Arguments {
 
     /// One interval, as text or as a document.
     fn once(&self) -> Result<ExitCode, Problem> {
-        let answer = Answer::open(self.json.as_deref())?;
+        let answer = Answer::open(&self.json)?;
         let Opened { machine, mut source } = self.open()?;
         let activity = source.next(self.interval)?;
         let origin = self.replay.as_ref().unwrap_or(&self.root);

@@ -4,9 +4,9 @@
 mod capture;
 mod sharing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use corun_machine::probe::{self, Probe, ProbeObserver, Topology};
@@ -17,18 +17,17 @@ use corun_record::{Document, Ending, Exit, Record, on_lines};
 use corun_report::Destination;
 
 use crate::answer::Head;
+use crate::options::{JsonFile, SvgFile};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
-use crate::{interruption, seed, terminal, values};
+use crate::{interruption, terminal, values};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Write the machine as JSON to FILE instead of drawing it (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the machine as an SVG picture to FILE instead, with the probe's result if there is one
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    svg: SvgFile,
     /// Read the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
@@ -54,7 +53,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(wanted) = arguments.sharing.wanted() {
-        let (root, json) = (&arguments.root, arguments.json.as_deref());
+        let (root, json) = (&arguments.root, &arguments.json);
         return sharing::run(&wanted, arguments.sharing.watch, root, json);
     }
     if let Some(folder) = &arguments.capture {
@@ -83,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 /// A way to write a machine as text.
 type Form = fn(&Record<Topology>) -> String;
 
-fn svg(record: &Record<Topology>) -> String {
+fn drawn(record: &Record<Topology>) -> String {
     corun_machine::draw_svg(&record.body.machine, record.body.probe.as_ref())
 }
 
@@ -102,20 +101,20 @@ fn drawing(topology: &Topology) -> String {
 impl Arguments {
     /// The files asked for, found writable before anything is measured.
     fn exports(&self) -> Result<Vec<(Destination, Form)>, Problem> {
-        if let (Some(path), true) = (&self.json, self.json == self.svg) {
+        let (json, svg) = (self.json.path(), self.svg.path());
+        if let (Some(path), true) = (json, json == svg) {
             return Err(Problem::usage(
                 format!("expected a place of its own for each export, found {path:?} twice"),
                 "Name another file for one of them.",
             ));
         }
-        let wanted: [(&Option<PathBuf>, Form); 2] =
-            [(&self.json, Document::to_json), (&self.svg, svg)];
-        let wanted = wanted.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
+        let wanted: [(Option<&Path>, Form); 2] = [(json, Document::to_json), (svg, drawn)];
+        let wanted = wanted.into_iter().filter_map(|(path, form)| Some((path?, form)));
         wanted.map(|(path, form)| Ok((Destination::open(path)?, form))).collect()
     }
 
     fn probe(&self, machine: &Machine) -> Result<Probe, Problem> {
-        let seed = self.seed.unwrap_or_else(seed::fresh);
+        let seed = self.seed.unwrap_or_else(|| corun_stats::fresh_seed(SystemTime::now()));
         let mut progress = Progress::new(interruption::on_signals()?);
         let probe = probe::probe(machine, seed, self.max_time, &mut progress);
         progress.line.finish();

@@ -12,6 +12,7 @@ use corun_measure::machine_summary;
 use corun_record::{Exit, Record};
 
 use crate::answer::Answer;
+use crate::options::JsonFile;
 use crate::problem::{Problem, code};
 use crate::values;
 
@@ -50,7 +51,7 @@ pub(super) fn run(
     wanted: &Wanted,
     watch: Duration,
     root: &Path,
-    json: Option<&Path>,
+    json: &JsonFile,
 ) -> Result<ExitCode, Problem> {
     let answer = Answer::open(json)?;
     let mut files = RootFiles::open(root)

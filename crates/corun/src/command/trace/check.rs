@@ -7,6 +7,7 @@ use clap::Args;
 use corun_record::Exit;
 use corun_trace::format::check;
 
+use crate::options::ProgressArguments;
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::terminal;
@@ -16,14 +17,13 @@ pub(super) struct Arguments {
     /// The trace
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trace = super::open(&arguments.file)?;
-    let line = StepProgress::new(arguments.quiet);
+    let line = StepProgress::new(arguments.progress.quiet);
     let checked = check(&trace, &line);
     line.finish();
     let mut text = format!(

@@ -12,6 +12,7 @@ use corun_trace::convert::{Exported, Exporter, champsim};
 use corun_trace::{Event, ThreadId};
 
 use super::Writable;
+use crate::options::ProgressArguments;
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 
@@ -33,9 +34,8 @@ pub(super) struct Arguments {
     /// The thread to write, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "from")]
     thread: u32,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -93,7 +93,7 @@ impl Arguments {
         let place = Writable::open(&self.output)?;
         let output = BufWriter::new(place.writer()?);
         let mut exporter = Exporter::new(output);
-        let line = StepProgress::new(self.quiet);
+        let line = StepProgress::new(self.progress.quiet);
         line.begin(trace.stage("converting the trace", Some(ThreadId(self.thread))));
         let mut converted = Counter::new(&line);
         while let Some(event) = events.next_event().map_err(of_file)? {
@@ -118,7 +118,7 @@ impl Arguments {
             )
         })?;
         let place = Writable::open(&self.output)?;
-        let line = StepProgress::new(self.quiet);
+        let line = StepProgress::new(self.progress.quiet);
         let bytes = std::fs::metadata(&self.file).ok().filter(std::fs::Metadata::is_file);
         line.begin(Stage::new("converting the trace", "bytes", bytes.map(|it| it.len())));
         let input = Counted { input: BufReader::new(file), read: Counter::new(&line) };

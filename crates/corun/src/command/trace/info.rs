@@ -7,6 +7,7 @@ use clap::Args;
 use corun_record::{Exit, Record};
 
 use crate::answer::Answer;
+use crate::options::{JsonFile, ProgressArguments};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 
@@ -18,18 +19,16 @@ pub(super) struct Arguments {
     /// List this many of the hottest blocks
     #[arg(long, value_name = "N", default_value_t = 5)]
     hottest: usize,
-    /// Write it as JSON to FILE instead (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trace = super::open(&arguments.file)?;
-    let answer = Answer::open(arguments.json.as_deref())?;
-    let line = StepProgress::new(arguments.quiet);
+    let answer = Answer::open(&arguments.json)?;
+    let line = StepProgress::new(arguments.progress.quiet);
     let info = corun_trace::info(&trace, arguments.hottest, &line)
         .map_err(|error| super::of_file(&arguments.file, error))?;
     line.finish();

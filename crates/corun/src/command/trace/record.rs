@@ -68,7 +68,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "LEVEL", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
-    /// Print nothing but errors
+    /// Show no progress
     #[arg(short, long)]
     quiet: bool,
 }

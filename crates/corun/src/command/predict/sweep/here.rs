@@ -30,7 +30,7 @@ pub(super) fn run(
     let course = Course {
         since: Instant::now(),
         all: sweep.cells.len(),
-        is_quiet: typed.arguments.quiet,
+        is_quiet: typed.arguments.progress.quiet,
         state: Mutex::new((sweep.cells.len() - sweep.open().count(), keeper)),
     };
     typed.request.predict_open(&mut sweep, &machine, &course, (&interrupt, &stop));

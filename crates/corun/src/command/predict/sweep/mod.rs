@@ -5,7 +5,6 @@ mod earlier;
 mod here;
 mod slurm;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -16,6 +15,7 @@ use super::Arguments;
 use crate::answer::Head;
 use crate::command::traced::NamedProgram;
 use crate::exports::{Exports, Form};
+use crate::options::CsvFile;
 use crate::problem::{Problem, code};
 use crate::terminal;
 use crate::values::{self, Words};
@@ -39,9 +39,8 @@ pub(super) struct SweepArguments {
     /// Resume the newest sweep of the store if it has one: a task on a cluster may run again
     #[arg(long, hide = true, conflicts_with_all = ["slurm", "resume"])]
     resume_any: bool,
-    /// Write the predicted figures of each cell as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    csv: CsvFile,
     #[command(flatten)]
     slurm: slurm::SlurmArguments,
 }
@@ -51,7 +50,7 @@ impl SweepArguments {
     pub(super) fn is_asked_for(&self) -> bool {
         let is_resumed = self.resume.is_some() || self.resume_any;
         let is_large = self.jobs.is_some() || self.slurm.directory().is_some();
-        !self.program.is_empty() || self.csv.is_some() || is_resumed || is_large
+        !self.program.is_empty() || self.csv.path().is_some() || is_resumed || is_large
     }
 }
 
@@ -67,8 +66,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let typed = TypedSweep::of(arguments)?;
     let own = &arguments.sweep;
     let exports: Exports<Record<PredictionSweep>> = Exports::open([
-        (arguments.json.as_deref(), Record::to_json as Form<Record<PredictionSweep>>),
-        (own.csv.as_deref(), corun_report::sweep_to_csv),
+        (arguments.json.path(), Record::to_json as Form<Record<PredictionSweep>>),
+        (own.csv.path(), corun_report::sweep_to_csv),
     ])?;
     let (sweep, exports) = match own.slurm.directory() {
         Some(directory) => (slurm::run(&typed, directory)?, exports),
@@ -84,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut record = head.record(sweep);
     record.ending = Ending::of(!is_whole && own.slurm.directory().is_none());
     if all_failed || is_whole || record.body.predictions().next().is_some() {
-        exports.write(&record, |record| shown(record, arguments.brief), Record::to_json)?;
+        exports.write(&record, |record| shown(record, arguments.view.brief), Record::to_json)?;
     }
     Ok(code(match (record.ending.is_interrupted(), has_failed) {
         (true, _) => Exit::Interrupted,

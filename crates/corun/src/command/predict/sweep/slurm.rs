@@ -68,7 +68,7 @@ pub(super) fn run(typed: &TypedSweep<'_>, directory: &Path) -> Result<Prediction
     })?;
     let planned = prepare(planned, &absolute, &corun)?;
     let submitted = submit(&SlurmCommands, &planned, &absolute)?;
-    if !typed.arguments.quiet {
+    if !typed.arguments.progress.quiet {
         say(&match submitted.tasks {
             0 => "Nothing was submitted: every program has a result, waits or runs.".to_owned(),
             tasks => format!(

@@ -1,4 +1,4 @@
-//! `corun calibrate`: what this host's core does, measured with timed code.
+//! `corun models calibrate`: what this host's core does, measured with timed code.
 
 mod blocks;
 mod core;
@@ -9,8 +9,9 @@ use std::process::ExitCode;
 use clap::Args;
 use corun_machine::Affinity;
 
+use crate::options::{CSV, JsonFile, ProgressArguments};
 use crate::problem::Problem;
-pub(super) use blocks::read_blocks;
+pub(in crate::command) use blocks::read_blocks;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -36,19 +37,16 @@ pub(crate) struct Arguments {
     /// Take fewer samples: quicker, and less sure
     #[arg(long, conflicts_with = "block_file")]
     quick: bool,
-    /// Write what was measured as JSON to FILE instead of showing it (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFile,
     /// Measure no model but the cycles that an iteration of each block takes: a CSV file with machine
     /// code in hexadecimal in its column `block`, and cycles to compare with in `cycles` if it has them
     #[arg(long, value_name = "FILE")]
     block_file: Option<PathBuf>,
-    /// With --block-file: write block,cycles,p10,p90,front_end to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE", requires = "block_file")]
+    #[arg(long, value_name = "FILE", help = CSV, requires = "block_file")]
     csv: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    progress: ProgressArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {

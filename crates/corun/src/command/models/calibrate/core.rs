@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use corun_calibrate::{
-    CalibrateError, MeasuredCore, Native, calibrate, calibrate_forms, measured_model, overlay,
+    MeasuredCore, Native, base_model, calibrate, calibrate_forms, measured_model, overlay,
     overlay_name,
 };
 use corun_model::timing::TimingTable;
-use corun_model::{CoreModel, host_core, suited, validation_caveat};
+use corun_model::validation_caveat;
 use corun_record::{Exit, Record};
 use corun_report::Destination;
 
@@ -19,7 +19,7 @@ use crate::progress::StepProgress;
 use crate::{interruption, terminal};
 
 pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> {
-    let (base, reason) = base_of(arguments.base.as_deref())?;
+    let (base, reason) = base_model(arguments.base.as_deref())?;
     let timings = TimingTable::of(&base)
         .map_err(|error| Problem::failed(error.to_string(), "Name another model with --base."))?;
     let file = file_in(&arguments.output)?;
@@ -27,18 +27,18 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let table = file.with_file_name(format!("{}.csv", overlay_name(&name)));
     let model_file = Destination::open(&file)?;
     let table_file = Destination::open(&table)?;
-    let answer = Answer::open(arguments.json.as_deref())?;
+    let answer = Answer::open(&arguments.json)?;
     let caveat_of_base = validation_caveat(&base)?;
     let stop = interruption::flag_on_signals()?;
     let mut bench = Native::new(cpu, arguments.samples())?;
-    let line = StepProgress::new(arguments.quiet);
+    let line = StepProgress::new(arguments.progress.quiet);
     let calibration = calibrate(&mut bench, &base, &timings, &line, &stop)?;
     line.finish();
     let core = corun_blocks::core_name();
     let measured = measured_model(&base, &calibration.figures, &name, &core)?;
     let rows = overlay::rows(&calibration.forms, &timings, &base);
     model_file.write(&measured.toml)?;
-    table_file.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
+    table_file.write(&overlay::csv(&rows, &overlay::head(&core, cpu, &base)))?;
     let disturbed = bench.disturbed();
     let found =
         MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
@@ -55,64 +55,33 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
 
 /// Measures the forms of instructions alone, and writes their table.
 pub(super) fn forms(arguments: &Arguments, file: &Path, cpu: u32) -> Result<ExitCode, Problem> {
-    let (base, _) = base_of(arguments.base.as_deref())?;
+    let (base, _) = base_model(arguments.base.as_deref())?;
     let timings = TimingTable::of(&base)
         .map_err(|error| Problem::failed(error.to_string(), "Name another model with --base."))?;
     let table = Destination::open(file)?;
     let is_output_taken = table.is_standard_output();
-    let answer = Answer::open(arguments.json.as_deref())?;
+    let answer = Answer::open(&arguments.json)?;
     let caveat_of_base = validation_caveat(&base)?;
     let stop = interruption::flag_on_signals()?;
     let mut bench = Native::new(cpu, arguments.samples())?;
-    let line = StepProgress::new(arguments.quiet);
+    let line = StepProgress::new(arguments.progress.quiet);
     let calibration = calibrate_forms(&mut bench, &timings, &line, &stop)?;
     line.finish();
     let core = corun_blocks::core_name();
     let rows = overlay::rows(&calibration.forms, &timings, &base);
-    table.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
+    table.write(&overlay::csv(&rows, &overlay::head(&core, cpu, &base)))?;
     let disturbed = bench.disturbed();
     let found =
         MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
     let caveats = found.caveats().into_iter().chain(caveat_of_base).collect();
     let record =
         Record { machine: Some(this_machine()?), caveats, ..answer.record(found.form_document()) };
-    if is_output_taken && arguments.json.is_none() {
+    if is_output_taken && arguments.json.path().is_none() {
         say(corun_report::forms_to_terminal(&record, terminal::width()).trim_end());
     } else {
         answer.write(&record, corun_report::forms_to_terminal)?;
     }
     Ok(code(Exit::Done))
-}
-
-/// What the head of a measured table says.
-fn head(core: &str, cpu: u32, base: &CoreModel) -> [String; 3] {
-    [
-        format!(
-            "Measured on {core}, CPU {cpu}, by `corun calibrate`; what is not here is {}'s.",
-            base.name
-        ),
-        "measured: latency measured; slots and ports those of the base, which give the throughput."
-            .to_owned(),
-        "bent: so are these, but ports changed until they give the throughput that was measured."
-            .to_owned(),
-    ]
-}
-
-/// The model that was asked for, or the nearest, and why.
-fn base_of(asked: Option<&str>) -> Result<(CoreModel, String), Problem> {
-    if let Some(name) = asked {
-        return Ok((corun_model::find(name)?, "it was asked for".to_owned()));
-    }
-    let host = host_core();
-    let found = host.as_ref().map_or("none".to_owned(), ToString::to_string);
-    let Some(suited) = host.as_ref().and_then(suited) else {
-        return Err(CalibrateError::NoBase { found }.into());
-    };
-    let reason = match suited.instead_of {
-        None => format!("this host's own design, {found}"),
-        Some(design) => format!("the nearest model to this host's {found}, {design}"),
-    };
-    Ok((corun_model::find(suited.model)?, reason))
 }
 
 /// The model's file: `host.toml` in a folder.
@@ -125,7 +94,7 @@ fn file_in(output: &Path) -> Result<PathBuf, Problem> {
                 "expected a file that ends in .toml or a folder, found {}",
                 corun_record::shown(output)
             ),
-            "For instance: corun calibrate --output host.toml",
+            "For instance: corun models calibrate --output host.toml",
         )),
     }
 }

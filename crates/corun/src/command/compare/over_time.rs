@@ -1,47 +1,24 @@
-//! `corun trend`: how a workload's figures went over its runs, and where their level changed.
+//! `corun compare --over-time`: how a workload's figures went over its runs, and where their level changed.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
 use corun_compare::{Named, Subject, TrendRequest, subjects, trend};
-use corun_record::{Exit, Metric, Record};
+use corun_record::{Exit, Record};
 
-use super::named_runs::{NamedRuns, metric};
+use super::Arguments;
 use crate::answer::Answer;
+use crate::command::named_runs::NamedRuns;
 use crate::keeping;
 use crate::problem::{Problem, code};
-use crate::values;
 
 /// A share of series without a change in which one is marked, at most.
 const ERROR_RATE: f64 = 0.04;
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    /// The runs, kept ones or files that corun wrote with --json, in any order [default: all that are kept of the workload]
-    #[arg(value_name = "RUN", required_unless_present = "workload", num_args = 1..)]
-    runs: Vec<String>,
-    /// Show runs of this workload or command, where the runs are of several
-    #[arg(long, value_name = "NAME")]
-    workload: Option<String>,
-    /// Show these metrics only, such as throughput, makespan or smt-yield
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = metric)]
-    metric: Vec<Metric>,
-    /// Show these arms only, such as spread or full
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    placement: Vec<String>,
-    /// Mark changes from this size on
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
-    practical: f64,
-    /// Write the trend as JSON (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let answer = Answer::open(arguments.json.as_deref())?;
+    let answer = Answer::open(&arguments.output.json)?;
     let runs = match (&arguments.runs[..], &arguments.workload) {
         ([], Some(workload)) => kept(workload)?,
+        ([], None) => kept(&newest()?)?,
         (names, _) => named(names)?,
     };
     let request = TrendRequest {
@@ -49,7 +26,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         metrics: arguments.metric.clone(),
         arms: arguments.placement.clone(),
         error_rate: ERROR_RATE,
-        practical: arguments.practical,
+        practical: arguments.practical.practical,
     };
     let record: Record<_> = answer.record(trend(&runs, &request)?);
     answer.write(&record, corun_report::trend_to_terminal)?;
@@ -65,6 +42,23 @@ fn named(names: &[String]) -> Result<Vec<Named>, Problem> {
     names.iter().map(read).collect()
 }
 
+/// The workload of the newest run.
+fn newest() -> Result<String, Problem> {
+    let subjects = NamedRuns::default().history(&["last".to_owned()])?;
+    let mut labels: Vec<&str> = subjects.iter().map(Subject::label).collect();
+    labels.dedup();
+    match labels[..] {
+        [label] => Ok(label.to_owned()),
+        _ => Err(Problem::usage(
+            format!(
+                "expected --workload where the newest run has several, found {}",
+                labels.join(", ")
+            ),
+            "Name one of them, or the runs.",
+        )),
+    }
+}
+
 /// All runs of a workload that are kept.
 fn kept(workload: &str) -> Result<Vec<Named>, Problem> {
     let read = |name, text: &str| {
@@ -77,7 +71,7 @@ fn kept(workload: &str) -> Result<Vec<Named>, Problem> {
         false => Ok(runs),
         true => Err(Problem::usage(
             format!("expected kept runs of {workload:?}, found none"),
-            "`corun runs list` has all runs; files can be named instead: corun trend FILE...",
+            "`corun runs list` has all runs; files can be named instead: corun compare --over-time FILE...",
         )),
     }
 }

@@ -1,6 +1,7 @@
 //! `corun compare`: whether a run is better or worse than another, beyond the random differences of equal runs.
 
-use std::path::PathBuf;
+mod over_time;
+
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,6 +11,7 @@ use corun_record::{Document, Exit, Metric, Record, RunComparison};
 use super::named_runs::{NamedRuns, metric};
 use crate::answer::Head;
 use crate::exports::{Exports, Form};
+use crate::options::{JsonFile, MarkdownFile, PracticalArguments, ViewArguments};
 use crate::problem::{Problem, code, say};
 use crate::{terminal, values};
 
@@ -18,20 +20,27 @@ const CONFIDENCE: f64 = 0.95;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The runs: kept ones by their names (`last~1`), or files that corun wrote with --json (`-` is standard input); the
-    /// first is the base.
-    /// RUN#ARM is one arm of it
-    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    /// The runs: kept ones by their names, or files that corun wrote with --json (`-` is standard input); the first is the
+    /// base. RUN#ARM is one arm of it [default: last~1 last; with --over-time all that are kept of the workload]
+    #[arg(value_name = "RUN", num_args = 2..)]
     runs: Vec<String>,
+    /// Show the runs of a workload in the order of their start, and where their level changed
+    #[arg(long, conflicts_with_all = ["history", "fail_on", "markdown", "brief"])]
+    over_time: bool,
+    /// With --over-time: show this workload or command [default: that of the runs]
+    #[arg(long, value_name = "NAME", requires = "over_time")]
+    workload: Option<String>,
+    /// With --over-time: show these arms only, such as spread or full
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "over_time")]
+    placement: Vec<String>,
     /// Earlier runs of the same things, beside those that are kept: how much equal runs differ
     #[arg(long, value_name = "RUN", num_args = 1..)]
     history: Vec<String>,
     /// Compare these metrics only, such as throughput, makespan or smt-yield
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = metric)]
     metric: Vec<Metric>,
-    /// Call a change practical from this size on
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
-    practical: f64,
+    #[command(flatten)]
+    practical: PracticalArguments,
     /// Exit with status 1 if this is so: worse:2% (shown to be worse by more than that), inconclusive
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = fail_on)]
     fail_on: Vec<FailOn>,
@@ -43,30 +52,35 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 struct OutputArguments {
-    /// Write the comparison as JSON (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write a summary for a pull request as Markdown
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Show the answer alone
-    #[arg(long)]
-    brief: bool,
+    #[command(flatten)]
+    json: JsonFile,
+    #[command(flatten)]
+    markdown: MarkdownFile,
+    #[command(flatten)]
+    view: ViewArguments,
 }
 
+/// The runs that are compared where none is named.
+const NEWEST: [&str; 2] = ["last~1", "last"];
+
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if arguments.over_time {
+        return over_time::run(arguments);
+    }
     let head = Head::now();
     let exports: Exports<Record<RunComparison>> = Exports::open([
-        (arguments.output.json.as_deref(), Record::to_json as Form<Record<RunComparison>>),
-        (arguments.output.markdown.as_deref(), corun_report::comparison_to_markdown),
+        (arguments.output.json.path(), Record::to_json as Form<Record<RunComparison>>),
+        (arguments.output.markdown.path(), corun_report::comparison_to_markdown),
     ])?;
     let mut documents = NamedRuns::default();
-    let runs: Result<Vec<_>, _> = arguments.runs.iter().map(|it| documents.named(it)).collect();
+    let named = arguments.runs.iter().map(String::as_str);
+    let newest = NEWEST.into_iter().filter(|_| arguments.runs.is_empty());
+    let runs: Result<Vec<_>, _> = named.chain(newest).map(|it| documents.named(it)).collect();
     let (runs, mut history) = (runs?, documents.history(&arguments.history)?);
     history.extend(documents.kept_like(&runs));
     let request = ComparisonRequest {
         confidence: CONFIDENCE,
-        practical: arguments.practical,
+        practical: arguments.practical.practical,
         metrics: arguments.metric.clone(),
     };
     let (mut comparison, caveats) = compare(&runs, &history, &request);
@@ -85,7 +99,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 impl OutputArguments {
     fn shown(&self, record: &Record<RunComparison>) -> String {
-        let form = match self.brief {
+        let form = match self.view.brief {
             true => corun_report::comparison_in_brief,
             false => corun_report::comparison_to_terminal,
         };

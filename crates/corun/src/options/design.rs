@@ -1,0 +1,75 @@
+//! The design of a measurement or simulation: its time, cores, repetitions and seed.
+
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+
+use crate::values;
+
+/// Defaults of `--max-time`, by minutes.
+const MINUTES: [&str; 6] = ["", "1m", "2m", "3m", "4m", "5m"];
+
+/// The wording of `--max-time`.
+const MAX_TIME: &str = "The time allowed, such as 30s or 5m";
+/// The wording of `--warmup`.
+pub(crate) const WARMUP: &str = "Run every arm this often before the first block, not counted";
+/// The wording of `--sample-time`.
+pub(crate) const SAMPLE_TIME: &str = "How long one run of a built-in kernel should take";
+/// The wording of `--seed`.
+const SEED: &str = "The seed of every random order [default: a fresh one, recorded]";
+
+/// `--max-time`, so many minutes by default.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct MaxTime<const DEFAULT: usize> {
+    #[arg(long, value_name = "TIME", default_value = MINUTES[DEFAULT], help = MAX_TIME)]
+    #[arg(value_parser = values::duration)]
+    pub(crate) max_time: Duration,
+}
+
+/// The design of a measurement in blocks, of so many minutes by default.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct DesignArguments<const MAX_MINUTES: usize> {
+    #[arg(long, value_name = "TIME", default_value = MINUTES[MAX_MINUTES], help = MAX_TIME)]
+    #[arg(value_parser = values::duration)]
+    pub(crate) max_time: Duration,
+    #[arg(long, value_name = "N", default_value_t = 1, help = WARMUP)]
+    pub(crate) warmup: u32,
+    #[arg(long, value_name = "N", help = SEED)]
+    pub(crate) seed: Option<u64>,
+    #[arg(long, value_name = "TIME", default_value = "200ms", help = SAMPLE_TIME)]
+    #[arg(value_parser = values::duration, conflicts_with = "command")]
+    pub(crate) sample_time: Duration,
+}
+
+/// `--seed` of what has no other such option.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct SeedArguments {
+    #[arg(long, value_name = "N", help = SEED)]
+    pub(crate) seed: Option<u64>,
+}
+
+impl SeedArguments {
+    /// The seed asked for, or a fresh one.
+    pub(crate) fn or_fresh(self) -> u64 {
+        self.seed.unwrap_or_else(|| corun_stats::fresh_seed(SystemTime::now()))
+    }
+}
+
+/// The cores that may be used.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CoreArguments {
+    /// Use C cores (of each type); by default all that this process may use
+    #[arg(long, value_name = "C")]
+    pub(crate) cores: Option<u32>,
+    /// Use cores of this type only, on a machine that has several
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) core_type: Option<String>,
+}
+
+/// `--practical`: the smallest effect that matters.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct PracticalArguments {
+    /// Call an effect practical from this size on
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
+    pub(crate) practical: f64,
+}

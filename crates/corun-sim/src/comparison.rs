@@ -2,8 +2,9 @@
 
 use corun_record::{Metric, Placement};
 
-use crate::outcome::{Outcome, Spread};
+use crate::outcome::Outcome;
 use crate::plausible::{Implausible, of_time, of_yield};
+use crate::spread::Spread;
 
 /// A placement against another one.
 #[derive(Debug, Clone, PartialEq)]

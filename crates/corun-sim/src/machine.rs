@@ -57,9 +57,9 @@ impl<F: InstructionSource> Machine<F> {
 
     /// Forgets the first level's translations of data, but for those of the pages at these addresses of the first thread.
     pub(crate) fn forget_translations(&mut self, but: &[u64]) {
-        for core in &self.cores {
+        for (number, core) in self.cores.iter().enumerate() {
             let requests = but.iter().map(|&linear| core.request(0, 0, linear));
-            self.memory.forget_translations(core.number, requests);
+            self.memory.forget_translations(number, requests);
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::Placement;
 
+use crate::spread::Spread;
 use crate::together::{Phase, PlacedWorker};
 use corun_record::MemoryRequests;
 
@@ -16,29 +17,6 @@ pub struct Outcome {
     pub phases: Vec<Phase>,
     /// The same placement, its workers begun where those of a placement begin that is compared with it.
     pub matched: Vec<Phase>,
-}
-
-/// A figure of several phases.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// The mean over phases.
-    pub mean: f64,
-    /// The smallest of all phases.
-    pub low: f64,
-    /// The largest of all phases.
-    pub high: f64,
-}
-
-impl Spread {
-    /// Of one figure a phase.
-    pub fn of(values: impl Iterator<Item = f64>) -> Self {
-        let (mut count, mut sum, mut low, mut high) = (0, 0.0, f64::MAX, f64::MIN);
-        for value in values {
-            (count, sum) = (count + 1, sum + value);
-            (low, high) = (f64::min(low, value), f64::max(high, value));
-        }
-        Self { mean: sum / f64::from(count.max(1)), low, high }
-    }
 }
 
 impl Outcome {

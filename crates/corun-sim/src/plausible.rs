@@ -1,8 +1,8 @@
 //! What a simulated figure can be at all. A figure outside of that says something of how it was made, not of
 //! the core, so that it is refused wherever it would be shown.
 
-use crate::Simulated;
-use crate::outcome::Spread;
+use crate::core::CycleStack;
+use crate::spread::Spread;
 use corun_model::CoreModel;
 
 /// The least work per second of a core with several busy hardware threads, against the same core with one.
@@ -98,18 +98,23 @@ fn within(name: &str, value: Spread, least: f64, most: f64) -> Result<(), Implau
     }
 }
 
-/// What a hardware thread did.
+/// So many instructions of a hardware thread in so many cycles, which went where its stack says.
 ///
 /// # Errors
 /// If it took no time, did more in a cycle than the core renames, or its stack of cycles is not all of them.
-pub fn of_thread(simulated: &Simulated, model: &CoreModel) -> Result<(), Implausible> {
-    if simulated.instructions == 0 {
+pub(crate) fn of_thread(
+    instructions: u64,
+    cycles: u64,
+    stack: &CycleStack,
+    model: &CoreModel,
+) -> Result<(), Implausible> {
+    if instructions == 0 {
         return Ok(());
     }
-    of_rate(simulated.instructions as f64, simulated.cycles as f64, model)?;
-    let all = simulated.cycles as f64;
+    of_rate(instructions as f64, cycles as f64, model)?;
+    let all = cycles as f64;
     let slack = (ROUNDING * all).max(16.0);
-    let stack = || simulated.stack.cycles().map(|(_, cycles)| cycles);
+    let stack = || stack.cycles().map(|(_, cycles)| cycles);
     let sum: f64 = stack().sum();
     if (sum - all).abs() > slack || stack().any(|part| part < -slack || part > all + slack) {
         return Err(Implausible {

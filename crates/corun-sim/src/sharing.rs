@@ -1,6 +1,9 @@
 //! A structure of a core that its threads use as the model's policy says: one for all, or one each.
 
-use corun_model::Policy;
+use corun_model::{Policy, WIDEST};
+
+/// The most hardware threads of a core.
+pub(crate) const MAX_THREADS: usize = WIDEST as usize;
 
 /// Who uses a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

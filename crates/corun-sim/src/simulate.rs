@@ -10,7 +10,7 @@ use crate::core::{CycleStack, Occupancy, State};
 use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::Pages;
-use crate::plausible;
+use crate::plausible::{self, Implausible};
 use crate::replay::recorded::{Recorded, Replay};
 use crate::uops::{Lowering, Unknown};
 use corun_model::CoreModel;
@@ -89,6 +89,14 @@ impl Simulated {
         }
     }
 
+    /// Checks that its figures can be.
+    ///
+    /// # Errors
+    /// If it took no time, did more in a cycle than the core renames, or its stack of cycles is not all of them.
+    pub fn check(&self, model: &CoreModel) -> Result<(), Implausible> {
+        plausible::of_thread(self.instructions, self.cycles, &self.stack, model)
+    }
+
     /// Instructions a cycle.
     pub fn ipc(&self) -> f64 {
         self.instructions as f64 / self.cycles.max(1) as f64
@@ -119,7 +127,7 @@ pub fn simulate(
     let state = machine.state(0, 0).since(&begin);
     let source = the_source(machine)?;
     let simulated = Simulated::of(state, &source.lowering);
-    plausible::of_thread(&simulated, model)?;
+    simulated.check(model)?;
     Ok(simulated)
 }
 

@@ -13,7 +13,6 @@ use corun_record::{PageSize, Progress, Stage};
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
-use crate::Simulated;
 use crate::core::State;
 use crate::error::SimulationError;
 use crate::machine::Machine;
@@ -23,6 +22,7 @@ use crate::replay::recorded::{Recorded, Replay};
 use crate::replay::synchronisation::Synchronisation;
 use crate::replay::synchronised::SynchronisedReplay;
 use crate::replay::time_slices::{Slice, Sliced, Slices};
+use crate::simulate::Simulated;
 use crate::thread_mapping::ThreadMapping;
 use crate::uops::Lowering;
 use corun_model::CoreModel;
@@ -216,7 +216,7 @@ pub fn simulate_together(
         if !are_ordered[one.worker] {
             plausible::of_rate(one.instructions as f64, one.cycles, setup.model)?;
         }
-        plausible::of_thread(&one.simulated, setup.model)?;
+        one.simulated.check(setup.model)?;
     }
     for source in machine.into_sources().into_iter().flatten() {
         source.into_programs().into_iter().try_for_each(|mut program| program.error())?;

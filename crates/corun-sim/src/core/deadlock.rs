@@ -5,11 +5,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::core::entries::Buffer;
-use crate::core::in_flight::NEVER;
-use crate::core::thread::{Queued, Thread};
+use crate::core::thread::Thread;
 use crate::core::{Core, InstructionSource};
-use crate::uops::Kind;
+use crate::frontend::Queued;
+use crate::uops::{Buffer, Kind, NEVER};
 
 /// Cycles that nothing waits for at once: minutes of the simulated core's time.
 const LONGEST_WAIT: u64 = 1 << 40;
@@ -102,10 +101,11 @@ impl<F: InstructionSource> Core<F> {
                 Progress::Ended
             } else if is_to_come(thread.paused) || is_to_come(thread.resumes) {
                 Progress::Paused
-            } else if thread.fetcher.waits() && thread.is_drained() && thread.stores.len() == 0 {
+            } else if thread.fetcher.path.waits() && thread.is_drained() && thread.stores.is_empty()
+            {
                 Progress::AtSyncPoint
             } else {
-                Progress::Retired(thread.retired)
+                Progress::Retired(thread.rob.retired())
             }
         })
     }
@@ -115,20 +115,20 @@ impl<F: InstructionSource> Core<F> {
         let of_thread = |(index, thread): (usize, &Thread<F>)| DeadlockedThread {
             core: self.number,
             thread: index,
-            retired: thread.retired,
+            retired: thread.rob.retired(),
             is_stuck: is_stuck(index),
             head: self.head(thread),
             waits_for: self.waits_for(index),
             occupancy: vec![
-                ("queue", thread.queue_used),
-                ("reorder buffer", thread.entries.count(Buffer::Rob)),
-                ("schedulers", thread.scheduler_used.iter().sum()),
-                ("integer registers", thread.entries.count(Buffer::IntegerRegisters)),
-                ("vector registers", thread.entries.count(Buffer::VectorRegisters)),
-                ("mask registers", thread.entries.count(Buffer::MaskRegisters)),
-                ("load queue", thread.entries.count(Buffer::Loads)),
+                ("queue", thread.queue.slots()),
+                ("reorder buffer", thread.rob.count(Buffer::Rob)),
+                ("schedulers", self.schedulers.occupied_by(index)),
+                ("integer registers", thread.rob.count(Buffer::IntegerRegisters)),
+                ("vector registers", thread.rob.count(Buffer::VectorRegisters)),
+                ("mask registers", thread.rob.count(Buffer::MaskRegisters)),
+                ("load queue", thread.rob.count(Buffer::Loads)),
                 ("store queue", thread.stores.len()),
-                ("loads without a miss buffer", thread.mshr_blocked.len() as u32),
+                ("loads without a miss buffer", self.loads.blocked_of(index) as u32),
             ],
         };
         self.threads.iter().enumerate().map(of_thread).collect()
@@ -144,12 +144,13 @@ impl<F: InstructionSource> Core<F> {
         };
         if let Some(renamed) = thread.rob.front() {
             let name = named(&renamed.queued);
-            if thread.head >= renamed.end {
+            let head = thread.rob.head();
+            if head >= renamed.end {
                 return Some(format!("{name}, executed"));
             }
-            let number = thread.head - thread.oldest;
-            let in_flight = thread.in_flight_uops.at(thread.head);
-            return Some(format!("{name}, micro-op {number} ({})", kind(in_flight.kind)));
+            let number = head - thread.rob.front_uop();
+            let kind = kind(thread.rob.uops.at(head).kind);
+            return Some(format!("{name}, micro-op {number} ({kind})"));
         }
         thread.queue.front().map(|queued| format!("{}, not renamed", named(queued)))
     }
@@ -159,8 +160,7 @@ impl<F: InstructionSource> Core<F> {
         if thread.is_done() {
             return "nothing: its program has ended".to_owned();
         }
-        if thread.head < thread.next {
-            let in_flight = thread.in_flight_uops.at(thread.head);
+        if let Some(in_flight) = thread.rob.oldest_uop() {
             return if in_flight.done != NEVER {
                 format!("cycle {}, when the micro-op is done", in_flight.done)
             } else if in_flight.awaits_buffer() {

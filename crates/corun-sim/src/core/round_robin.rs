@@ -3,26 +3,44 @@
 /// The thread that had the last turn. One that has no use for its turn leaves it to the next, and the round goes on
 /// after that one, so that of many threads each has a part of what a stalled one leaves.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RoundRobin {
+pub(super) struct RoundRobin {
     last: usize,
+}
+
+/// The turns of the stages: to predict, to fetch, to rename, to retire, and to write to the cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turns {
+    pub(super) predict: RoundRobin,
+    pub(super) fetch: RoundRobin,
+    pub(super) rename: RoundRobin,
+    pub(super) retire: RoundRobin,
+    pub(super) commit: RoundRobin,
+}
+
+impl Turns {
+    /// The first turn of each stage is this thread's.
+    pub(super) fn beginning(first: usize, threads: usize) -> Self {
+        let turn = RoundRobin::beginning(first, threads);
+        Self { predict: turn, fetch: turn, rename: turn, retire: turn, commit: turn }
+    }
 }
 
 impl RoundRobin {
     /// The first turn is this thread's.
-    pub(crate) fn beginning(first: usize, threads: usize) -> Self {
+    fn beginning(first: usize, threads: usize) -> Self {
         Self { last: (first + threads - 1) % threads.max(1) }
     }
 
     /// The `place`-th of the threads, from 0 on, the one after the last turn first.
     #[inline]
-    pub(crate) fn thread(self, place: usize, threads: usize) -> usize {
+    pub(super) fn thread(self, place: usize, threads: usize) -> usize {
         let thread = self.last + 1 + place;
         if thread < threads { thread } else { thread - threads }
     }
 
     /// A thread had it.
     #[inline]
-    pub(crate) fn take(&mut self, thread: usize) {
+    pub(super) fn take(&mut self, thread: usize) {
         self.last = thread;
     }
 }

@@ -1,13 +1,13 @@
 //! Micro-ops in the order of their ages, of which the oldest leaves first and which mostly come in that order.
 
-use crate::core::in_flight::Handle;
+use crate::uops::Handle;
 
 /// Places before the first that are kept at most before the others move up.
 const MAX_GAP: usize = 64;
 
 /// Micro-ops with their ages, the oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct AgeQueue {
+pub(super) struct AgeQueue {
     all: Vec<(u64, Handle)>,
     /// How many of them have left.
     left: usize,
@@ -16,12 +16,12 @@ pub(crate) struct AgeQueue {
 impl AgeQueue {
     /// The oldest.
     #[inline]
-    pub(crate) fn first(&self) -> Option<(u64, Handle)> {
+    pub(super) fn first(&self) -> Option<(u64, Handle)> {
         self.all.get(self.left).copied()
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, age: u64, handle: Handle) {
+    pub(super) fn push(&mut self, age: u64, handle: Handle) {
         match self.all.last() {
             Some((youngest, _)) if *youngest > age => self.insert(age, handle),
             _ => self.all.push((age, handle)),
@@ -44,18 +44,18 @@ impl AgeQueue {
 
     /// How many there are.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.all.len() - self.left
     }
 
     /// How many are older.
-    pub(crate) fn count_older(&self, age: u64) -> usize {
+    pub(super) fn count_older(&self, age: u64) -> usize {
         self.all[self.left..].partition_point(|(other, _)| *other < age)
     }
 
     /// Takes the oldest.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Handle> {
+    pub(super) fn pop(&mut self) -> Option<Handle> {
         let (_, oldest) = self.first()?;
         self.left += 1;
         if self.left == self.all.len() {
@@ -69,7 +69,7 @@ impl AgeQueue {
     }
 
     /// Drops the others.
-    pub(crate) fn keep(&mut self, is_kept: impl Fn(Handle) -> bool) {
+    pub(super) fn keep(&mut self, is_kept: impl Fn(Handle) -> bool) {
         self.all.drain(..self.left);
         self.left = 0;
         self.all.retain(|(_, handle)| is_kept(*handle));

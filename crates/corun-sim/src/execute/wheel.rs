@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::core::in_flight::Handle;
+use crate::uops::Handle;
 
 const SLOTS: usize = 256;
 
 /// A ring of the next cycles, and a heap for those after it.
 #[derive(Debug)]
-pub(crate) struct Wheel {
+pub(super) struct Wheel {
     slots: [Vec<Handle>; SLOTS],
     occupied: [u64; SLOTS / 64],
     /// By the cycle, and of one cycle those that were called for earlier first.
@@ -32,7 +32,7 @@ impl Default for Wheel {
 impl Wheel {
     /// Calls for the micro-op in cycle `at`, which lies ahead of `now`.
     #[inline]
-    pub(crate) fn call(&mut self, now: u64, at: u64, handle: Handle) {
+    pub(super) fn call(&mut self, now: u64, at: u64, handle: Handle) {
         if at - now < SLOTS as u64 {
             self.put(at, handle);
         } else {
@@ -54,7 +54,7 @@ impl Wheel {
     }
 
     /// Forgets the micro-ops of a thread.
-    pub(crate) fn forget(&mut self, thread: usize) {
+    pub(super) fn forget(&mut self, thread: usize) {
         let is_other = |handle: &Handle| handle.thread() != thread;
         self.far.retain(|Reverse((_, _, handle))| is_other(handle));
         for (number, slot) in self.slots.iter_mut().enumerate() {
@@ -66,7 +66,7 @@ impl Wheel {
     }
 
     /// Moves the micro-ops of cycle `now` to `due`, which is empty.
-    pub(crate) fn take(&mut self, now: u64, due: &mut Vec<Handle>) {
+    pub(super) fn take(&mut self, now: u64, due: &mut Vec<Handle>) {
         while let Some(&Reverse((at, _, handle))) = self.far.peek() {
             if at - now >= SLOTS as u64 {
                 break;
@@ -82,7 +82,7 @@ impl Wheel {
     }
 
     /// The next cycle after `now` that has micro-ops.
-    pub(crate) fn next(&self, now: u64) -> Option<u64> {
+    pub(super) fn next(&self, now: u64) -> Option<u64> {
         let far = self.far.peek().map(|Reverse((at, ..))| *at);
         self.near(now).into_iter().chain(far).min()
     }

@@ -3,39 +3,40 @@
 
 pub(crate) mod branch;
 mod decode;
+mod deliver;
 mod loop_buffer;
-pub(crate) mod microcode;
-pub(crate) mod op_cache;
+mod microcode;
+mod op_cache;
 mod path;
-pub(crate) mod predecoder;
+mod predecoder;
+mod queue;
+mod source;
 mod structures;
-mod warm_up;
+mod values;
 mod window_reads;
-pub(crate) mod wrong_path;
+mod wrong_path;
 
-use crate::core::in_flight::NEVER;
-use crate::core::thread::{MAX_THREADS, Queued, Thread, VALUES};
-use crate::core::{Core, InstructionSource};
-use crate::frontend::branch::Outcome;
-use crate::frontend::op_cache::Filling;
-use crate::frontend::predecoder::Predecoder;
-use crate::memory::{Memory, SiblingEviction};
+pub(crate) use queue::{Queued, UopQueue};
+pub(crate) use source::{InstructionSource, Next, Step};
+pub(crate) use structures::{Budget, Code, Front};
+pub(crate) use values::Values;
+
+use crate::memory::SiblingEviction;
+use crate::parameters::Parameters;
 use crate::sharing::Requester;
-use corun_model::{Choice, CoreModel, Policy};
-use path::Path;
-pub(crate) use path::Place;
-use smallvec::SmallVec;
-use structures::{Budget, Code};
+use crate::uops::{DecodedBlock, Outline};
+use corun_model::CoreModel;
+use op_cache::Filling;
+use path::{Path, Place};
+use predecoder::Predecoder;
 use window_reads::WindowReads;
-use wrong_path::WrongPlace;
-
-pub(crate) use structures::Front;
-pub(crate) use warm_up::Pace;
+use wrong_path::{Visited, WrongPlace};
 
 /// Where a thread's next instructions come from.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
-    path: Path,
+    /// The path that it takes.
+    pub(crate) path: Path,
     /// Whether a sibling used the front end when this thread could have.
     was_kept_out: bool,
     /// From when on it goes on.
@@ -45,6 +46,8 @@ pub(crate) struct Fetcher {
     awaits_branch: bool,
     /// Where it goes on wrongly meanwhile.
     wrong: Option<WrongPlace>,
+    /// Code that wrong paths may lead to.
+    visited: Visited,
     /// From when on what follows the last mispredicted branch can be renamed.
     refilled: u64,
     /// Micro-ops on their way into the op cache.
@@ -63,6 +66,22 @@ pub(crate) struct Fetcher {
     admits_nop: bool,
 }
 
+/// Instructions of a step.
+pub(crate) struct RestOfStep<'c> {
+    pub(crate) block: &'c DecodedBlock,
+    /// The block's index.
+    pub(crate) number: u32,
+    /// Where the block lies.
+    pub(crate) address: u64,
+    /// The first of them.
+    pub(crate) first: u32,
+    pub(crate) outlines: &'c [Outline],
+    /// Their first value in the ring.
+    pub(crate) values: u32,
+    /// The line that was fetched before them.
+    pub(crate) line: u64,
+}
+
 /// Cycles from a line to the first of its micro-ops that can be renamed.
 const DECODED: u64 = 1;
 /// Cycles until a thread that waits at a synchronisation point polls again.
@@ -77,6 +96,7 @@ impl Fetcher {
             branch: None,
             awaits_branch: false,
             wrong: None,
+            visited: Visited::default(),
             refilled: 0,
             filling: Filling::default(),
             window_reads: WindowReads::default(),
@@ -93,23 +113,9 @@ impl Fetcher {
         }
     }
 
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.path.is_at_end()
-    }
-
-    /// Whether there is nothing to fetch, now or for good.
-    pub(crate) fn has_nothing(&self) -> bool {
-        self.path.has_nothing()
-    }
-
     /// Whether what comes next needs neither fetch nor decoders.
-    fn is_looping(&self) -> bool {
+    pub(crate) fn is_looping(&self) -> bool {
         self.path.current.is_some_and(|place| place.is_looping)
-    }
-
-    /// Whether it waits at a synchronisation point.
-    pub(crate) fn waits(&self) -> bool {
-        self.path.waits()
     }
 
     /// What it waits for, if that is a line that a sibling evicted.
@@ -130,12 +136,12 @@ impl Fetcher {
     }
 
     /// Whether everything that is renamed now lies on a wrong path.
-    pub(crate) fn is_astray(&self) -> bool {
+    pub(crate) fn renames_wrong_path(&self) -> bool {
         self.awaits_branch && self.branch.is_some()
     }
 
     /// The mispredicted branch is executed: fetch goes on rightly at cycle `at`.
-    fn redirect(&mut self, at: u64) {
+    pub(crate) fn redirect(&mut self, at: u64) {
         (self.awaits_branch, self.branch) = (false, None);
         self.restart();
         self.resume = at;
@@ -146,7 +152,7 @@ impl Fetcher {
 
     /// What it waits for, for people.
     pub(crate) fn waits_for(&self, now: u64) -> String {
-        if self.waits() {
+        if self.path.waits() {
             "other threads of its process, at a synchronisation point".to_owned()
         } else if self.awaits_branch {
             match self.branch {
@@ -175,6 +181,92 @@ impl Fetcher {
         is_it
     }
 
+    /// Goes to the following step; `is_followed` says whether wrong paths are followed, which may come back here.
+    pub(crate) fn advance(&mut self, is_followed: bool) {
+        self.path.advance();
+        if let Some(Place { step, values, .. }) = self.path.current.filter(|_| is_followed) {
+            self.visited.visit(step, values);
+        }
+    }
+
+    /// Predicts ends of steps ahead of fetch, and asks for their lines. Returns whether anything was predicted.
+    pub(crate) fn predict_ahead(
+        &mut self,
+        thread: usize,
+        front: &mut Front,
+        blocks: &[DecodedBlock],
+        parameters: &Parameters,
+        code: &mut Code<'_>,
+    ) -> bool {
+        let mut is_any = false;
+        while self.path.next_event().is_some_and(|free| free <= code.now)
+            && self.path.predict(thread, front, blocks, parameters, code.now).is_some()
+        {
+            is_any = true;
+            self.path.ask_ahead(front, blocks, code);
+        }
+        is_any
+    }
+
+    /// A synchronisation point is passed: fetch goes on at cycle `from`.
+    pub(crate) fn pass(&mut self, from: u64) {
+        self.path.pass();
+        self.resume = from;
+    }
+
+    /// True if it can fetch in this cycle. A sibling's microprogram may have kept it back.
+    pub(crate) fn may_fetch(&mut self, thread: usize, front: &Front, now: u64) -> bool {
+        if self.awaits_branch {
+            return false;
+        }
+        self.resume = self.resume.max(front.microcode.until(thread));
+        self.resume <= now && self.path.current.is_some()
+    }
+
+    /// From when on it fetches again.
+    pub(crate) fn resumes(&self) -> u64 {
+        self.resume
+    }
+
+    /// Notes whether a sibling used the front end when this thread could have.
+    pub(crate) fn set_kept_out(&mut self, was_kept_out: bool) {
+        self.was_kept_out = was_kept_out;
+    }
+
+    /// The micro-op of the mispredicted branch that it waits for, once that is renamed.
+    pub(crate) fn awaited_branch(&self) -> Option<u64> {
+        self.branch.filter(|_| self.awaits_branch)
+    }
+
+    /// Nothing is in flight any more: no branch is waited for, and prediction is where fetch is unless it is ahead.
+    pub(crate) fn drain(&mut self, now: u64) {
+        (self.awaits_branch, self.branch) = (false, None);
+        self.path.catch_up(now);
+    }
+
+    /// The instructions of the step that is being fetched which are still to come.
+    pub(crate) fn rest_of_step<'c>(&self, code: &'c [DecodedBlock]) -> Option<RestOfStep<'c>> {
+        let Place { step, instruction: first, values, .. } = self.path.current?;
+        let block = &code[step.block as usize];
+        let outlines = block.outlines();
+        let end = (step.executed as usize).min(outlines.len());
+        let outlines = outlines.get(first as usize..end).unwrap_or_default();
+        let (number, address, line) = (step.block, step.address, self.line);
+        Some(RestOfStep { block, number, address, first, outlines, values, line })
+    }
+
+    /// Fetch was in this line last.
+    pub(crate) fn skip_to(&mut self, line: u64) {
+        self.line = line;
+    }
+
+    /// Begins again at cycle `now`, with the line of the next instruction.
+    pub(crate) fn begin_again(&mut self, requester: Requester, front: &mut Front, now: u64) {
+        self.jump(requester, front);
+        self.restart();
+        (self.line, self.resume) = (u64::MAX, now);
+    }
+
     /// What was fetched or is being decoded after the last instruction is not what follows it.
     fn jump(&mut self, requester: Requester, front: &mut Front) {
         self.fetched_to = 0;
@@ -189,7 +281,7 @@ impl Fetcher {
     }
 
     pub(crate) fn next_event(&self, now: u64) -> Option<u64> {
-        if self.waits() {
+        if self.path.waits() {
             return Some(now + SYNC_POLL);
         }
         let (until, evicted) = self.evicted;
@@ -199,259 +291,5 @@ impl Fetcher {
         let predicted = self.path.next_event();
         let wrong = self.wrong.and_then(|place| place.from());
         [fetch, predicted, wrong].into_iter().flatten().filter(|at| *at > now).min()
-    }
-}
-
-impl<F: InstructionSource> Core<F> {
-    pub(crate) fn fetch(&mut self, memory: &mut Memory) {
-        self.predict_ahead(memory);
-        let count = self.threads.len();
-        if count == 1 {
-            let mut budget = self.front.budget(1, 1, 1);
-            self.fetch_thread(0, &mut budget, memory);
-            return;
-        }
-        let (fetching, decoding) =
-            (self.parameters.widths.fetch_policy, self.parameters.widths.decode_policy);
-        let parts = |policy| if policy == Policy::Partitioned { self.active } else { 1 };
-        let whole = self.front.budget(parts(fetching), self.op_cache_parts(), parts(decoding));
-        let mut budget = whole;
-        let order = self.fetch_order();
-        let mut is_taken = false;
-        for index in order {
-            if matches!(fetching, Policy::Replicated | Policy::Partitioned) {
-                budget = Budget { instructions: budget.instructions, ..whole };
-            }
-            if matches!(decoding, Policy::Replicated | Policy::Partitioned) {
-                (budget.instructions, budget.decoded) = (whole.instructions, 0);
-            }
-            let is_kept_out = is_taken && fetching == Policy::Alternating;
-            if is_kept_out {
-                // What it fetched before can still be decoded, unless that is another one's turn, too.
-                (budget.lines, budget.width, budget.bytes) = (0, 0, 0);
-            }
-            (budget.is_first, budget.looped) = (true, 0);
-            let before = (budget.instructions, budget.bytes);
-            let may_decode = !(is_kept_out && decoding == Policy::Alternating);
-            let is_used = (may_decode || self.threads[index].fetcher.is_looping())
-                && self.fetch_thread(index, &mut budget, memory);
-            if is_used && !is_taken {
-                self.fetch_turn.take(index);
-            }
-            let is_kept_out = is_kept_out || is_taken && fetching == Policy::Shared;
-            is_taken |= is_used;
-            if (budget.instructions, budget.bytes) != before && decoding == Policy::Alternating {
-                budget.instructions = 0;
-            }
-            self.threads[index].fetcher.was_kept_out =
-                is_kept_out && !is_used && self.may_fetch(index) && self.has_room_in_queue(index);
-        }
-    }
-
-    /// Among how many threads the lines of a cycle of the op cache are divided, where more than one reads it.
-    fn op_cache_parts(&self) -> u32 {
-        let is_own = |cache: &corun_model::OpCache| cache.sharing.policy == Policy::Replicated;
-        match self.parameters.widths.fetch_policy {
-            Policy::Replicated if self.front.op_cache.as_ref().is_some_and(is_own) => 1,
-            Policy::Replicated | Policy::Partitioned => self.active,
-            Policy::Shared | Policy::Alternating => 1,
-        }
-    }
-
-    /// The threads in the order in which they may fetch in this cycle.
-    fn fetch_order(&self) -> SmallVec<[usize; MAX_THREADS]> {
-        let count = self.threads.len();
-        let mut order: SmallVec<[usize; MAX_THREADS]> =
-            (0..count).map(|place| self.fetch_turn.thread(place, count)).collect();
-        if self.parameters.widths.fetch_choice == Choice::InstructionCount {
-            order.sort_by_key(|&index| {
-                let thread = &self.threads[index];
-                thread.queue_used + thread.scheduler_used.iter().sum::<u32>()
-            });
-        }
-        order
-    }
-
-    fn has_room_in_queue(&self, index: usize) -> bool {
-        let all = self.threads.iter().map(|thread| thread.queue_used).sum();
-        self.parameters.limits.queue.has_room(self.threads[index].queue_used, all, 1)
-    }
-
-    /// Returns whether the thread used the front end in this cycle, which a loop buffer spares it.
-    fn fetch_thread(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) -> bool {
-        if !self.may_fetch(index) {
-            return self.fetch_wrong_path(index, budget, memory);
-        }
-        let mut is_used = false;
-        budget.waiting = self.threads[index].queue_used;
-        let siblings = self.all(|thread| thread.queue_used) - budget.waiting;
-        let request = self.request(index, 0, 0);
-        let mut code = Code { memory, request, now: self.now };
-        loop {
-            is_used |= self.take_read(index, budget, siblings);
-            let thread = &mut self.threads[index];
-            let own = thread.queue_used;
-            let Some(place) = &thread.fetcher.path.current else { break };
-            let lowered =
-                &self.code[place.step.block as usize].instructions[place.instruction as usize];
-            let (slots, is_looping) = (u32::from(lowered.slots), place.is_looping);
-            if !self.parameters.limits.queue.has_room(own, siblings + own, slots) && own > 0 {
-                break;
-            }
-            if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
-                // What was done towards it, such as a fetch of its first bytes, goes on in the next cycle.
-                self.is_active |= thread.fetcher.resume <= self.now;
-                break;
-            }
-            is_used |= !is_looping;
-            self.is_active = true;
-            if self.enqueue(index) {
-                break;
-            }
-        }
-        if budget.bytes > 0 {
-            self.fetch_ahead(index, budget, &mut code);
-        }
-        is_used
-    }
-
-    /// Puts the instructions into the queue that the present line of the op cache gives and that have room, but for the last
-    /// one of a step. Returns whether there are any.
-    fn take_read(&mut self, index: usize, budget: &mut Budget, siblings: u32) -> bool {
-        let Self { parameters, threads, code, .. } = self;
-        let Thread { fetcher, queue, queue_used, values, .. } = &mut threads[index];
-        let Some(place) = fetcher.path.current.as_mut().filter(|place| !place.is_looping) else {
-            return false;
-        };
-        if fetcher.is_decoding || place.reading.end <= place.address {
-            return false;
-        }
-        let instructions = &code[place.step.block as usize].instructions;
-        let last = instructions.len().min(place.step.executed as usize).saturating_sub(1);
-        let limit = &parameters.limits.queue;
-        let first = place.instruction;
-        while place.reading.end > place.address
-            && let Some(lowered) = instructions[..last].get(place.instruction as usize)
-        {
-            let slots = u32::from(lowered.slots);
-            let own = *queue_used;
-            if !limit.has_room(own, siblings + own, slots) && own > 0 {
-                break;
-            }
-            let Some(given) = budget.given_with(lowered.entries(), &place.reading) else { break };
-            budget.uops = given;
-            let shares_slot = lowered.is_nop && fetcher.admits_nop;
-            fetcher.admits_nop =
-                parameters.widths.nops_share_slots && !shares_slot && lowered.slots == 1;
-            queue.push_back(Queued::of(place, lowered, shares_slot, self.now));
-            *queue_used += slots;
-            place.pass(lowered, values);
-        }
-        let is_any = place.instruction != first;
-        budget.is_first &= !is_any;
-        self.is_active |= is_any;
-        is_any
-    }
-
-    /// Fetches what lies straight on up to the next branch, if the decoders needed no fetch in this cycle.
-    fn fetch_ahead(&mut self, index: usize, budget: &mut Budget, code: &mut Code<'_>) {
-        let fetch = &self.front.fetch;
-        let fetcher = &mut self.threads[index].fetcher;
-        let Some(Place { step, address, .. }) =
-            fetcher.path.current.filter(|_| fetcher.is_decoding)
-        else {
-            return;
-        };
-        let ahead = address + u64::from(fetch.ahead);
-        if fetcher.predecoder.is_some() || !(address..ahead).contains(&fetcher.fetched_to) {
-            return;
-        }
-        let end = step.address + self.code[step.block as usize].bytes();
-        if fetcher.fetched_to < end {
-            budget.bytes = 0;
-            self.is_active |= fetcher.fetch_block(budget.each_fetch.into(), code).is_ok();
-        }
-    }
-
-    fn may_fetch(&mut self, index: usize) -> bool {
-        let thread = &mut self.threads[index];
-        if thread.fetcher.waits() {
-            let is_done = thread.is_drained() && !thread.has_stores(self.now);
-            let Some(from) = is_done.then(|| thread.source.pass(self.now)).flatten() else {
-                return false;
-            };
-            thread.resumes = from;
-            thread.pages = thread.source.pages();
-            self.predictor.enter(index, thread.pages.space());
-            let fetcher = &mut thread.fetcher;
-            fetcher.path.pass();
-            fetcher.resume = from;
-        }
-        self.begin(index);
-        let thread = &mut self.threads[index];
-        if thread.fetcher.awaits_branch {
-            return false;
-        }
-        // A sibling's program may have kept it back since.
-        let resume = thread.fetcher.resume.max(self.front.microcode.until(index));
-        thread.fetcher.resume = resume;
-        resume <= self.now && thread.fetcher.path.current.is_some()
-    }
-
-    /// Puts an instruction into the queue and goes to the next. Returns whether fetch ends for now.
-    fn enqueue(&mut self, index: usize) -> bool {
-        let thread = &mut self.threads[index];
-        let Some(place) = &mut thread.fetcher.path.current else { return true };
-        let step = place.step;
-        let lowered = &self.code[step.block as usize].instructions[place.instruction as usize];
-        // One NOP at most shares the slot of an instruction, in whichever blocks the two are.
-        let shares_slot = lowered.is_nop && thread.fetcher.admits_nop;
-        thread.fetcher.admits_nop =
-            self.parameters.widths.nops_share_slots && !shares_slot && lowered.slots == 1;
-        thread.queue.push_back(Queued::of(place, lowered, shares_slot, self.now));
-        thread.queue_used += u32::from(lowered.slots);
-        place.pass(lowered, &thread.values);
-        if place.instruction < step.executed {
-            return false;
-        }
-        let Place { address, reading, .. } = *place;
-        let end = self.ending(index);
-        self.advance(index);
-        let thread = &mut self.threads[index];
-        let fetcher = &mut thread.fetcher;
-        let Some(next) = &mut fetcher.path.current else { return true };
-        let (mut from, mut is_straight) = (next.from, next.address == address);
-        if is_straight {
-            next.reading = reading;
-        } else if let Some(Outcome::Right { .. }) = end
-            && reading.end == address
-            && let Some(reading) = {
-                let space = thread.pages.space() & !0xfff;
-                self.front.go_on(reading, next.address, space, thread.requester)
-            }
-        {
-            // As if it were straight: neither another line, nor the bubble after the branch.
-            (next.reading, from, is_straight) = (reading, 0, true);
-        } else {
-            fetcher.jump(thread.requester, &mut self.front);
-        }
-        match end {
-            Some(Outcome::Resteer) => {
-                fetcher.restart();
-                fetcher.resume = self.now + self.parameters.penalties.resteer;
-                fetcher.path.redirect(fetcher.resume);
-            }
-            Some(Outcome::Mispredict) => {
-                if let Some(queued) = thread.queue.back_mut() {
-                    queued.is_mispredicted = true;
-                }
-                fetcher.awaits_branch = true;
-                thread.mispredicts += 1;
-                self.enter_wrong_path(index);
-            }
-            Some(Outcome::Right { .. }) | None if from > self.now => fetcher.resume = from,
-            Some(Outcome::Right { .. }) | None => return !is_straight,
-        }
-        true
     }
 }

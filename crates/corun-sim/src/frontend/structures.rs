@@ -1,11 +1,15 @@
 //! What the front end has of a model, what it can do in a cycle, and how it asks memory for code.
 
+use std::ops::RangeInclusive;
+
+use crate::frontend::branch::Predictor;
 use crate::frontend::microcode::Sequencer;
 use crate::frontend::op_cache::{OpCache, Reading};
 use crate::frontend::predecoder::Claims;
 use crate::memory::{Memory, Reply, Request};
 use crate::sharing::{Requester, ThreadShared};
-use corun_model::{CoreModel, Decoder, Fetch, LINE};
+use crate::uops::DecodedBlock;
+use corun_model::{CoreModel, Decoder, Fetch, LINE, Policy};
 
 /// What one cycle of the front end can still bring.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +45,24 @@ impl Budget {
         let is_too_much = given > self.width && (self.uops > 0 || self.width == 0);
         (!is_too_much).then_some(given)
     }
+
+    /// Slots that a wrong path can take.
+    pub(super) fn wrong_path(&self, has_op_cache: bool) -> u32 {
+        match has_op_cache {
+            true if self.lines == 0 => 0,
+            true => self.width.saturating_sub(self.uops),
+            false => self.instructions,
+        }
+    }
+
+    /// A wrong path took so many slots.
+    pub(super) fn take_wrong_path(&mut self, slots: u32) {
+        if slots > 0 {
+            self.uops += slots;
+            self.lines = self.lines.saturating_sub(1);
+            self.instructions = self.instructions.saturating_sub(slots);
+        }
+    }
 }
 
 /// Where the front end gets a thread's code from.
@@ -63,20 +85,21 @@ impl Code<'_> {
     }
 }
 
-/// What the front end asks of the model.
+/// The front end that the threads of a core share.
 #[derive(Debug)]
 pub(crate) struct Front {
-    pub(crate) fetch: Fetch,
+    pub(super) fetch: Fetch,
     /// Micro-ops a cycle of a loop that is held in the queue.
-    pub(crate) looping: u32,
-    pub(crate) decoder: Decoder,
-    pub(crate) op_cache: Option<corun_model::OpCache>,
+    pub(super) looping: u32,
+    pub(super) decoder: Decoder,
+    pub(super) op_cache: Option<corun_model::OpCache>,
     /// What it holds.
-    pub(crate) decoded: Option<ThreadShared<OpCache>>,
-    pub(crate) claims: Claims,
+    pub(super) decoded: Option<ThreadShared<OpCache>>,
+    pub(super) claims: Claims,
     /// Cycles lost on the way to a microprogram, where it takes any.
-    pub(crate) from_decoders: Option<u32>,
-    pub(crate) microcode: Sequencer,
+    pub(super) from_decoders: Option<u32>,
+    pub(super) microcode: Sequencer,
+    pub(super) predictor: Predictor,
 }
 
 impl Front {
@@ -95,7 +118,42 @@ impl Front {
             op_cache: front.op_cache.clone(),
             from_decoders: front.microcode.from_decoders,
             microcode: Sequencer::new(&front.microcode, threads),
+            predictor: Predictor::new(&front.prediction),
         }
+    }
+
+    /// From now on the thread runs a process whose addresses are distinguished by `space`.
+    pub(crate) fn enter(&mut self, thread: usize, space: u64) {
+        self.predictor.enter(thread, space);
+    }
+
+    /// Each thread reads lines of an op cache of its own.
+    pub(crate) fn has_own_op_caches(&self) -> bool {
+        self.op_cache.as_ref().is_some_and(|cache| cache.sharing.policy == Policy::Replicated)
+    }
+
+    /// The op cache has the micro-ops of a linear address.
+    pub(super) fn holds(&mut self, request: Request) -> bool {
+        let space = request.pages.space() & !0xfff;
+        let cache = self.decoded.as_mut();
+        cache.is_some_and(|cache| cache.of(request.requester).holds(request.linear ^ space))
+    }
+
+    /// Asks for the lines of a block that lies at an address, unless the op cache has its beginning. Returns when the last
+    /// one is there.
+    pub(super) fn fetch_lines(
+        &mut self,
+        block: &DecodedBlock,
+        address: u64,
+        code: &mut Code<'_>,
+    ) -> u64 {
+        let Code { memory, request, now } = code;
+        if self.holds(Request { linear: address, ..*request }) {
+            return *now;
+        }
+        let of_line = |line| Request { linear: line * u64::from(LINE), ..*request };
+        let lines = lines_of_code(block, address);
+        lines.map(|line| memory.fetch(of_line(line), *now).ready).max().unwrap_or(*now)
     }
 
     /// What a trace cache's line goes on with after a branch to this address.
@@ -133,4 +191,9 @@ impl Front {
             is_first: true,
         }
     }
+}
+
+/// The numbers of the lines that a block lies in.
+pub(super) fn lines_of_code(block: &DecodedBlock, address: u64) -> RangeInclusive<u64> {
+    address / u64::from(LINE)..=address.wrapping_add(block.bytes() - 1) / u64::from(LINE)
 }

@@ -6,7 +6,7 @@ use corun_model::CoreModel;
 
 /// What still begins in this cycle, if anything may be too much.
 #[derive(Debug, Clone)]
-pub(crate) struct AguBandwidth {
+pub(super) struct AguBandwidth {
     /// As how many a wide load counts; none where wide accesses issue like others.
     wide_load: Option<f64>,
     /// Bytes of the core's accesses.
@@ -16,7 +16,7 @@ pub(crate) struct AguBandwidth {
 }
 
 impl AguBandwidth {
-    pub(crate) fn of(model: &CoreModel) -> Self {
+    pub(super) fn of(model: &CoreModel) -> Self {
         let (loads, stores) = (&model.memory.loads, &model.memory.stores);
         Self::new(loads.wide_issue_slots, loads.width, stores.address_ports.len())
     }
@@ -27,16 +27,16 @@ impl AguBandwidth {
     }
 
     /// A cycle begins, with what wide accesses before it leave.
-    pub(crate) fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.left = self.left.min(0.0) + self.a_cycle;
     }
 
-    pub(crate) fn is_over(&self, kind: Kind) -> bool {
+    pub(super) fn is_over(&self, kind: Kind) -> bool {
         self.wide_load.is_some() && kind.is_access() && self.left <= 0.0
     }
 
     /// An access of so many bytes begins.
-    pub(crate) fn take(&mut self, kind: Kind, bytes: u64) {
+    pub(super) fn take(&mut self, kind: Kind, bytes: u64) {
         let Some(wide_load) = self.wide_load.filter(|_| kind.is_access()) else { return };
         self.left -= match kind {
             Kind::Load(_) if bytes > self.width => wide_load,

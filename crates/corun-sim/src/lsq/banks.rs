@@ -3,11 +3,11 @@
 
 use smallvec::SmallVec;
 
-use corun_model::LINE;
+use corun_model::{CoreModel, LINE};
 
 /// What loads that have started in this cycle use.
 #[derive(Debug)]
-pub(crate) struct Banks {
+pub(super) struct Banks {
     /// Bytes of a bank as a shift, and sets of the first level; none where loads never meet.
     shape: Option<(u32, u64)>,
     /// Banks, a bit each, and their set.
@@ -15,12 +15,26 @@ pub(crate) struct Banks {
 }
 
 impl Banks {
-    pub(crate) fn new(shape: Option<(u32, u64)>) -> Self {
+    pub(super) fn of(model: &CoreModel) -> Self {
+        let l1d = &model.memory.l1d;
+        Self::new(model.memory.loads.banks.map(|banks| {
+            let sets = l1d.kib * 1024 / (l1d.line * l1d.ways);
+            ((LINE / banks.max(1)).trailing_zeros(), sets.max(1).into())
+        }))
+    }
+
+    fn new(shape: Option<(u32, u64)>) -> Self {
         Self { shape, used: SmallVec::new() }
     }
 
+    /// A cycle begins.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        self.used.clear();
+    }
+
     /// Gives a load of so many bytes its banks, if no other one of this cycle is in their way.
-    pub(crate) fn take(&mut self, address: u64, bytes: u64) -> bool {
+    pub(super) fn take(&mut self, address: u64, bytes: u64) -> bool {
         let Some((shift, sets)) = self.shape else { return true };
         let line = u64::from(LINE);
         let (first, set) = (address % line, address / line % sets);

@@ -17,7 +17,7 @@ struct Tag {
 
 /// By which address each line is found.
 #[derive(Debug)]
-pub(crate) struct Microtags {
+pub(super) struct Microtags {
     model: Option<Model>,
     line_shift: u32,
     /// For a physical line its tag, and those that it is going to have.
@@ -27,7 +27,7 @@ pub(crate) struct Microtags {
 }
 
 impl Microtags {
-    pub(crate) fn of(model: &CoreModel) -> Self {
+    pub(super) fn of(model: &CoreModel) -> Self {
         Self {
             model: model.memory.microtags.clone(),
             line_shift: model.memory.l1d.line.trailing_zeros(),
@@ -37,12 +37,12 @@ impl Microtags {
     }
 
     /// Whether the core has such tags.
-    pub(crate) fn is_of_use(&self) -> bool {
+    pub(super) fn is_of_use(&self) -> bool {
         self.model.is_some()
     }
 
     /// How many cycles later an access finds its line that begins `now`, and how often it is repeated.
-    pub(crate) fn access(&mut self, linear: u64, physical: u64, now: u64) -> (u64, u32) {
+    pub(super) fn access(&mut self, linear: u64, physical: u64, now: u64) -> (u64, u32) {
         let Some(model) = &self.model else { return (0, 0) };
         let (linear, physical) = (linear >> self.line_shift, physical >> self.line_shift);
         let tags = self.lines.entry(physical).or_insert(smallvec![Tag { linear, from: now }]);

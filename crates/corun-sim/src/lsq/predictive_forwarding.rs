@@ -7,7 +7,7 @@
 
 /// The loads and stores of one thread that go together, the last one first.
 #[derive(Debug)]
-pub(crate) struct ForwardingPredictor {
+pub(super) struct ForwardingPredictor {
     known: Vec<Pair>,
     /// How many are known at most.
     most: usize,
@@ -24,21 +24,21 @@ struct Pair {
 
 /// A store before a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Before {
+pub(super) struct Before {
     /// The number of its instruction.
-    pub(crate) instruction: u32,
+    pub(super) instruction: u32,
     /// Stores between the two.
-    pub(crate) between: u64,
+    pub(super) between: u64,
 }
 
 impl ForwardingPredictor {
     /// Room for so many.
-    pub(crate) fn new(most: u32) -> Self {
+    pub(super) fn new(most: u32) -> Self {
         Self { known: Vec::with_capacity(most as usize), most: most as usize }
     }
 
     /// A load gets all its bytes from a store. Returns whether that was foreseen.
-    pub(crate) fn meet(&mut self, load: u32, store: Before) -> bool {
+    pub(super) fn meet(&mut self, load: u32, store: Before) -> bool {
         let place = self.known.iter().position(|pair| pair.load == load);
         let Some(place) = place else {
             if self.most > 0 {

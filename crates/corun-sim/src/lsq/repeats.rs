@@ -3,20 +3,20 @@
 
 /// Accesses that are still to be repeated.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats {
+pub(super) struct Repeats {
     loads: u32,
     stores: u32,
 }
 
 impl Repeats {
     /// So many more are to be repeated.
-    pub(crate) fn add(&mut self, is_load: bool, count: u32) {
+    pub(super) fn add(&mut self, is_load: bool, count: u32) {
         let to = if is_load { &mut self.loads } else { &mut self.stores };
         *to += count;
     }
 
     /// How many loads and stores of this cycle are repeated ones, of as many as the cycle takes.
-    pub(crate) fn take(&mut self, loads: u32, stores: u32) -> (u32, u32) {
+    pub(super) fn take(&mut self, loads: u32, stores: u32) -> (u32, u32) {
         let now = (self.loads.min(loads), self.stores.min(stores));
         self.loads -= now.0;
         self.stores -= now.1;

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::core::in_flight::Handle;
-use corun_model::LINE;
+use crate::lsq::predictive_forwarding::ForwardingPredictor;
+use crate::uops::Handle;
+use corun_model::{CoreModel, LINE};
 
 /// Stores of one thread in program order.
 #[derive(Debug)]
 pub(crate) struct StoreQueue {
-    stores: VecDeque<Store>,
+    pub(super) stores: VecDeque<Entry>,
     /// The number of the oldest.
     first: u64,
     /// For eight bytes at a time the youngest store to them, by a hash.
@@ -22,6 +23,10 @@ pub(crate) struct StoreQueue {
     free: u64,
     /// Lines that were stored to, the last one first.
     lines: Vec<u64>,
+    /// Stores that have left the queue, and have not reached the cache.
+    pub(super) gathered: Gathered,
+    /// Which stores loads got their bytes from.
+    pub(super) predictor: ForwardingPredictor,
 }
 
 /// A store on its way.
@@ -47,46 +52,40 @@ pub(crate) struct Store {
     pub(crate) renamed_later: u8,
     /// The micro-op that hands its data over.
     pub(crate) data: u64,
-    /// From when on its line can be written, once it was asked for.
-    pub(crate) granted: Option<u64>,
-    /// Loads that wait until it has reached the cache, and so many cycles longer.
-    pub(crate) waiting: Vec<(Handle, u32)>,
 }
 
-impl Store {
-    /// Whether a load of its bytes reaches them through another linear address.
-    pub(crate) fn is_synonym(&self, address: u64, linear: u64) -> bool {
-        self.linear.wrapping_sub(self.address) != linear.wrapping_sub(address)
-    }
+/// A store in the queue.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) store: Store,
+    /// From when on its line can be written, once it was asked for.
+    pub(super) granted: Option<u64>,
+    /// Loads that wait until it has reached the cache, and so many cycles longer.
+    pub(super) waiting: Vec<(Handle, u32)>,
 }
 
 /// Stores that have left the queue for a line that another core still has: a write-combining buffer.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Gathered {
+pub(super) struct Gathered {
     line: u64,
     until: u64,
 }
 
 impl Gathered {
     /// Whether a store to a line may leave the queue, too: into the same buffer, or once that is empty.
-    pub(crate) fn may_follow(self, line: u64, now: u64) -> bool {
+    pub(super) fn may_follow(self, line: u64, now: u64) -> bool {
         self.until <= now || self.line == line
     }
 
     /// Takes a store to a line that will be there then.
-    pub(crate) fn take(&mut self, line: u64, until: u64) {
+    pub(super) fn take(&mut self, line: u64, until: u64) {
         *self = Self { line, until };
-    }
-
-    /// When it is empty.
-    pub(crate) fn until(self) -> u64 {
-        self.until
     }
 }
 
 /// How a store concerns a load of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Overlap {
+pub(super) enum Overlap {
     /// It writes all of them.
     Whole(u64),
     /// It writes some of them.
@@ -96,21 +95,6 @@ pub(crate) enum Overlap {
 const HASHED: usize = 1 << 10;
 /// Eights of a page.
 const OFFSETS: usize = 1 << 9;
-
-impl Default for StoreQueue {
-    fn default() -> Self {
-        Self {
-            stores: VecDeque::new(),
-            first: 1,
-            youngest: vec![0; HASHED],
-            of_offset: vec![0; OFFSETS],
-            of_own_offset: vec![0; OFFSETS],
-            retired: 0,
-            free: 0,
-            lines: Vec::new(),
-        }
-    }
-}
 
 fn eights(address: u64, size: u16) -> impl Iterator<Item = usize> {
     let last = address.wrapping_add(u64::from(size.max(1)) - 1) >> 3;
@@ -124,13 +108,49 @@ fn meet(one: u64, size: u16, other: u64, other_size: u16) -> bool {
 }
 
 impl StoreQueue {
+    /// An empty one.
+    pub(crate) fn of(model: &CoreModel) -> Self {
+        Self {
+            stores: VecDeque::new(),
+            first: 1,
+            youngest: vec![0; HASHED],
+            of_offset: vec![0; OFFSETS],
+            of_own_offset: vec![0; OFFSETS],
+            retired: 0,
+            free: 0,
+            lines: Vec::new(),
+            gathered: Gathered::default(),
+            predictor: ForwardingPredictor::new(model.memory.forwarding.predictive_forwarding),
+        }
+    }
+
+    /// Entries that are taken.
     pub(crate) fn len(&self) -> u32 {
         self.stores.len() as u32
     }
 
-    /// Adds the youngest; returns its number.
-    pub(crate) fn push(&mut self, store: Store) -> u64 {
-        let number = self.first + self.stores.len() as u64;
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stores.is_empty()
+    }
+
+    /// True while stores have not reached the cache.
+    pub(crate) fn is_busy(&self, now: u64) -> bool {
+        !self.is_empty() || self.gathered.until > now
+    }
+
+    /// When all stores that have left the queue have reached the cache.
+    pub(crate) fn gathered_until(&self) -> u64 {
+        self.gathered.until
+    }
+
+    /// Adds the youngest.
+    pub(crate) fn push(&mut self, store: Store) {
+        self.index(self.first + self.stores.len() as u64, &store);
+        self.stores.push_back(Entry { store, granted: None, waiting: Vec::new() });
+    }
+
+    /// Lets searches find a store by its number.
+    fn index(&mut self, number: u64, store: &Store) {
         for eight in eights(store.address, store.size) {
             self.youngest[eight] = number;
             self.of_offset[eight % OFFSETS] = number;
@@ -138,16 +158,16 @@ impl StoreQueue {
         for eight in eights(store.offset, store.size) {
             self.of_own_offset[eight % OFFSETS] = number;
         }
-        self.stores.push_back(store);
-        number
     }
 
-    pub(crate) fn get(&self, number: u64) -> &Store {
-        &self.stores[(number - self.first) as usize]
+    /// A store by its number.
+    pub(super) fn get(&self, number: u64) -> &Store {
+        &self.stores[(number - self.first) as usize].store
     }
 
-    pub(crate) fn get_mut(&mut self, number: u64) -> &mut Store {
-        &mut self.stores[(number - self.first) as usize]
+    /// Lets a load wait until a store has reached the cache, and so many cycles longer.
+    pub(crate) fn await_commit(&mut self, store: u64, load: Handle, longer: u32) {
+        self.stores[(store - self.first) as usize].waiting.push((load, longer));
     }
 
     /// The number of the youngest, if there is one.
@@ -156,7 +176,7 @@ impl StoreQueue {
     }
 
     /// The youngest store that writes some of these bytes.
-    pub(crate) fn overlap(&self, address: u64, size: u16) -> Option<Overlap> {
+    pub(super) fn overlap(&self, address: u64, size: u16) -> Option<Overlap> {
         let hashed = eights(address, size).map(|eight| self.youngest[eight]).max().unwrap_or(0);
         if hashed < self.first {
             return None;
@@ -174,11 +194,17 @@ impl StoreQueue {
         None
     }
 
+    /// True if a store on its way writes some of these bytes.
+    pub(crate) fn has_overlap(&self, address: u64, size: u16) -> bool {
+        self.overlap(address, size).is_some()
+    }
+
     /// The stores on their way to these offsets of any page, for a sibling's load of them.
     pub(crate) fn at_offset(&self, offset: u64, size: u16) -> impl Iterator<Item = &Store> {
         let youngest = eights(offset, size).map(|eight| self.of_own_offset[eight % OFFSETS]).max();
         let is_any = youngest.is_some_and(|number| number >= self.first);
         let stores = self.stores.iter().take(if is_any { usize::MAX } else { 0 });
+        let stores = stores.map(|entry| &entry.store);
         stores.filter(move |store| meet(offset, size, store.offset, store.size))
     }
 
@@ -197,8 +223,8 @@ impl StoreQueue {
     /// The youngest store to a line that the first level cannot hold beside that of a load, since it tells lines apart by so
     /// many bits of their linear addresses.
     pub(crate) fn excluding(&self, linear: u64, bits: u32) -> Option<u64> {
-        let excludes = |store: &Store| {
-            let other = store.linear ^ linear;
+        let excludes = |entry: &Entry| {
+            let other = entry.store.linear ^ linear;
             other >> bits != 0 && other % (1 << bits) < u64::from(LINE)
         };
         let number = self.stores.iter().rposition(excludes)?;
@@ -211,35 +237,31 @@ impl StoreQueue {
     }
 
     /// The oldest, if it may reach the cache.
-    pub(crate) fn ready(&mut self, now: u64) -> Option<&mut Store> {
+    pub(super) fn ready(&mut self, now: u64) -> Option<&mut Entry> {
         self.stores.front_mut().filter(|_| self.retired > 0 && self.free <= now)
     }
 
     /// Forgets those that are not retired, and the loads that wait for the others.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.stores.truncate(self.retired);
         self.youngest.fill(0);
         self.of_offset.fill(0);
         self.of_own_offset.fill(0);
-        for (number, store) in (self.first..).zip(&mut self.stores) {
-            store.waiting.clear();
-            for eight in eights(store.address, store.size) {
-                self.youngest[eight] = number;
-                self.of_offset[eight % OFFSETS] = number;
-            }
-            for eight in eights(store.offset, store.size) {
-                self.of_own_offset[eight % OFFSETS] = number;
-            }
+        let mut stores = std::mem::take(&mut self.stores);
+        for (number, Entry { store, waiting, .. }) in (self.first..).zip(&mut stores) {
+            waiting.clear();
+            self.index(number, store);
         }
+        self.stores = stores;
     }
 
     /// Whether a line is among those that were stored to last.
-    pub(crate) fn was_stored_to(&self, line: u64) -> bool {
+    pub(super) fn was_stored_to(&self, line: u64) -> bool {
         self.lines.contains(&line)
     }
 
     /// A store reaches a line, which is the last of `most` that are remembered.
-    pub(crate) fn note_line(&mut self, line: u64, most: usize) {
+    pub(super) fn note_line(&mut self, line: u64, most: usize) {
         if most == 0 || self.lines.first() == Some(&line) {
             return;
         }
@@ -252,17 +274,18 @@ impl StoreQueue {
         }
     }
 
-    /// Takes the oldest off; the next one may follow from `free` on.
-    pub(crate) fn pop(&mut self, free: u64) -> Option<Store> {
+    /// Takes the oldest off; the next one may follow from `free` on. Returns the loads that wait for it.
+    pub(super) fn pop(&mut self, free: u64) -> Vec<(Handle, u32)> {
         self.first += 1;
         self.retired = self.retired.saturating_sub(1);
         self.free = free;
-        self.stores.pop_front()
+        self.stores.pop_front().map(|oldest| oldest.waiting).unwrap_or_default()
     }
 
-    /// When the oldest goes on.
-    pub(crate) fn next_event(&self) -> Option<u64> {
-        let oldest = self.stores.front().filter(|_| self.retired > 0)?;
-        Some(self.free.max(oldest.granted.unwrap_or(0)))
+    /// When the oldest goes on, and when those that have left the queue have reached the cache.
+    pub(crate) fn next_events(&self) -> [Option<u64>; 2] {
+        let oldest = self.stores.front().filter(|_| self.retired > 0);
+        let goes_on = oldest.map(|oldest| self.free.max(oldest.granted.unwrap_or(0)));
+        [goes_on, Some(self.gathered.until)]
     }
 }

@@ -10,19 +10,19 @@ const PAGE_SHIFT: u32 = 12;
 
 /// Pages whose translations are on their way.
 #[derive(Debug)]
-pub(crate) struct LateTranslations {
+pub(super) struct LateTranslations {
     is_repeated: bool,
     pages: SmallVec<[(u64, u64); 8]>,
 }
 
 impl LateTranslations {
-    pub(crate) fn of(model: &CoreModel) -> Self {
+    pub(super) fn of(model: &CoreModel) -> Self {
         Self { is_repeated: model.memory.dtlb.repeats, pages: SmallVec::new() }
     }
 
     /// When an access that begins `now` has its translation, which takes it `cycles` if it is not on its way already, and
     /// how often it is repeated.
-    pub(crate) fn access(&mut self, linear: u64, now: u64, cycles: u64) -> (u64, u32) {
+    pub(super) fn access(&mut self, linear: u64, now: u64, cycles: u64) -> (u64, u32) {
         if !self.is_repeated {
             return (now, 0);
         }

@@ -42,7 +42,7 @@ impl Held {
     }
 
     /// Whether the level before it may have it, too, for as long as it likes.
-    pub(super) fn hands_on(&self, is_write: bool) -> bool {
+    pub(super) fn may_be_copied(&self, is_write: bool) -> bool {
         self.serves(is_write, u64::MAX - 1)
     }
 
@@ -210,14 +210,14 @@ impl Cache {
         Some(place)
     }
 
-    /// How many background fills have come into a line's set up to now; each is to be [let in](Self::let_in).
-    pub(super) fn came(&mut self, line: Line, now: u64) -> u32 {
+    /// How many background fills have come into a line's set up to now; each is to be [inserted](Self::insert_background).
+    pub(super) fn due_background_fills(&mut self, line: Line, now: u64) -> u32 {
         let (number, ways) = (self.number(line), self.ways as u32);
         self.background_fills.as_mut().map_or(0, |fills| fills.come(number, now, ways))
     }
 
     /// Lets a background fill into a line's set; returns the line it evicted, unless that was itself a background fill.
-    pub(super) fn let_in(&mut self, line: Line, now: u64) -> Option<Evicted> {
+    pub(super) fn insert_background(&mut self, line: Line, now: u64) -> Option<Evicted> {
         let set = self.set(line);
         self.make_room(set);
         let place = self.victim(set);
@@ -426,7 +426,7 @@ impl Cache {
     }
 
     /// Gives a line up that cannot be held beside the one that came for a thread.
-    pub(super) fn give_way(&mut self, line: Line, thread: u8) -> Option<Evicted> {
+    pub(super) fn evict(&mut self, line: Line, thread: u8) -> Option<Evicted> {
         let held = self.remove(line)?;
         if let Some(tags) = self.shadow_tags.as_mut().filter(|_| held.thread != thread) {
             let set = self.mask.map_or_else(|| line % self.sets, |mask| line & mask);
@@ -483,7 +483,7 @@ mod tests {
             // A line that was simulated stays itself; other cores' lines are not there before the time that is left out.
             cache.insert(7, 0, State::Modified, 0);
             cache.expect_earlier_lines(1000);
-            assert_eq!(cache.came(9, 1000), 0, "{replacement:?}");
+            assert_eq!(cache.due_background_fills(9, 1000), 0, "{replacement:?}");
             assert!(cache.find(9).is_none(), "{replacement:?}");
             let known =
                 |cache: &mut Cache, line| cache.find_or_recognise(line, 0).map(|held| held.state);
@@ -552,15 +552,15 @@ mod tests {
         for replacement in ALL {
             let mut cache = empty(64, 16, replacement).with_background_fills(1.0);
             for line in 0..64 {
-                cache.came(line, 0);
+                cache.due_background_fills(line, 0);
                 cache.insert(line, 0, State::Exclusive, 0);
                 // Used again, and again.
                 cache.find(line);
                 cache.find(line);
             }
             for line in 0..64 {
-                for _ in 0..cache.came(line, 1_000_000) {
-                    cache.let_in(line, 1_000_000);
+                for _ in 0..cache.due_background_fills(line, 1_000_000) {
+                    cache.insert_background(line, 1_000_000);
                 }
             }
             let left = (0..64).filter(|&line| cache.peek(line).is_some()).count();

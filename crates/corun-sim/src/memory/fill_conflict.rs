@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn only_the_set_that_was_filled_and_only_for_a_while() {
         let model = find("zen4").unwrap();
-        let mut settling = FillConflict::of(&model);
-        settling.fill(3, 100);
+        let mut fill_conflict = FillConflict::of(&model);
+        fill_conflict.fill(3, 100);
         for (line, now, begin) in [
             (3 + 64, 99, 99),
             (3 + 64, 100, 103),
@@ -57,7 +57,7 @@ mod tests {
             (3 + 64, 105, 105),
             (4, 100, 100),
         ] {
-            assert_eq!(settling.begin(line, now), begin, "{line} {now}");
+            assert_eq!(fill_conflict.begin(line, now), begin, "{line} {now}");
         }
         let mut without = FillConflict::of(&find("coffee-lake").unwrap());
         without.fill(3, 100);

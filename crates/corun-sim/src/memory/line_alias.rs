@@ -20,7 +20,7 @@ impl Aliases {
     }
 
     /// A line is asked for through a linear address. Returns the one that has to leave, if it is still there.
-    pub(super) fn displace(&mut self, linear: u64, line: Line) -> Option<Line> {
+    pub(super) fn replace(&mut self, linear: u64, line: Line) -> Option<Line> {
         let group = (linear >> LINE_SHIFT) as usize % self.last.len();
         let before = std::mem::replace(&mut self.last[group], line);
         (before != line && before != NONE).then_some(before)
@@ -34,10 +34,10 @@ mod tests {
     #[test]
     fn one_line_of_those_that_agree_in_their_lowest_bits_stays() {
         let mut aliases = Aliases::of(&LineAlias { bits: 16, source: String::new() });
-        assert_eq!(aliases.displace(0x1_2340, 7), None);
-        assert_eq!(aliases.displace(0x1_2344, 7), None, "the same line");
-        assert_eq!(aliases.displace(0x1_2380, 8), None, "the next line");
-        assert_eq!(aliases.displace(0x5_2340, 9), Some(7), "64 KiB or a multiple of that away");
-        assert_eq!(aliases.displace(0x1_2340, 7), Some(9));
+        assert_eq!(aliases.replace(0x1_2340, 7), None);
+        assert_eq!(aliases.replace(0x1_2344, 7), None, "the same line");
+        assert_eq!(aliases.replace(0x1_2380, 8), None, "the next line");
+        assert_eq!(aliases.replace(0x5_2340, 9), Some(7), "64 KiB or a multiple of that away");
+        assert_eq!(aliases.replace(0x1_2340, 7), Some(9));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::memory::Request;
-use crate::memory::cache::{Cache, Held, Line, State};
+use crate::memory::cache::{Cache, Held, Line};
 use crate::memory::fill_conflict::FillConflict;
 use crate::memory::line_alias::Aliases;
 use crate::memory::link::Link;
@@ -23,8 +23,8 @@ pub(super) struct Private {
     pub(super) l1d_latency: u64,
     /// Which of its lines exclude each other, if any do.
     pub(super) aliases: ThreadShared<Option<Aliases>>,
-    pub(super) fills: ThreadShared<Buffers>,
-    pub(super) settling: FillConflict,
+    pub(super) mshrs: ThreadShared<Buffers>,
+    pub(super) fill_conflict: FillConflict,
     /// Lines that are gathered of stores past the caches, the one that began first in front, with where in it the last
     /// one stored.
     pub(super) gathered: VecDeque<(Line, u64)>,
@@ -64,10 +64,10 @@ impl Private {
             aliases: ThreadShared::new(l1d.sharing.policy, threads, |_| {
                 model.memory.line_alias.as_ref().map(Aliases::of)
             }),
-            fills: ThreadShared::new(fills.sharing.policy, threads, |parts| {
+            mshrs: ThreadShared::new(fills.sharing.policy, threads, |parts| {
                 Buffers::new(fills.entries / parts)
             }),
-            settling: FillConflict::of(model),
+            fill_conflict: FillConflict::of(model),
             gathered: VecDeque::new(),
             gathering: Buffers::new(crate::memory::write_combining::GATHERED as u32),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
@@ -92,7 +92,7 @@ impl Private {
 
     /// What a thread has asked for.
     #[inline]
-    pub(super) fn asked(&mut self, requester: Requester) -> &mut MemoryRequests {
+    pub(super) fn counts(&mut self, requester: Requester) -> &mut MemoryRequests {
         &mut self.requests[usize::from(requester.thread)]
     }
 
@@ -116,41 +116,5 @@ impl Private {
         let page = pages.page(linear, false).number;
         let translations = self.translations.of_data(requester, pages.size());
         self.recall.note(request, (line, page), (translations, self.l1d.of(requester)));
-    }
-
-    /// Gives up a line to another core that requests it now and is snooped after `snoop_delay` cycles; if the request is
-    /// not `exclusive`, gives up the right to write it alone. Returns the line as it was, if it was there, and the cycle
-    /// from which on it is given up: a line that is still to arrive stays for as long as a snoop takes.
-    pub(super) fn give(
-        &mut self,
-        line: Line,
-        exclusive: bool,
-        now: u64,
-        snoop_delay: u64,
-    ) -> Option<(Held, u64)> {
-        let mut before: Option<(Held, u64)> = None;
-        let caches = self.l1d.each().chain(self.l2.each());
-        for held in caches.filter_map(|cache| cache.peek(line)) {
-            if held.stays && held.until <= now {
-                (held.state, held.until, held.stays) = (State::Shared, u64::MAX, false);
-            }
-            if held.until < u64::MAX && !held.stays {
-                continue;
-            }
-            let snooped = now.max(held.ready) + snoop_delay;
-            let at = if held.stays { snooped.max(held.until) } else { snooped };
-            before = before.filter(|(other, _)| other.state >= held.state).or(Some((*held, at)));
-            if exclusive {
-                (held.until, held.stays) = (at, false);
-            } else if held.state != State::Shared && !held.stays {
-                (held.until, held.stays) = (at, true);
-            }
-        }
-        if exclusive {
-            for cache in self.l1i.each() {
-                cache.remove(line);
-            }
-        }
-        before
     }
 }

@@ -3,6 +3,7 @@
 use corun_record::PageSize;
 
 use crate::memory::*;
+use crate::sharing::Requester;
 
 fn zen4() -> CoreModel {
     let mut model = corun_model::find("zen4").unwrap();
@@ -146,7 +147,7 @@ fn a_line_that_two_write_goes_to_and_fro() {
     let rounds = 100;
     for round in 0..2 * rounds {
         let core = round % 2;
-        now[core] = memory.own(request(core, 64), now[core]).ready + 100;
+        now[core] = memory.read_for_ownership(request(core, 64), now[core]).ready + 100;
     }
     let transfers = memory.requests(0, 0).transfers + memory.requests(1, 0).transfers;
     assert!(transfers >= 2 * rounds as u64 - 2, "{transfers}");
@@ -159,9 +160,9 @@ fn a_line_that_two_write_goes_to_and_fro() {
 fn who_waits_for_a_line_can_write_it_before_a_reader_has_it() {
     let model = zen4();
     let mut memory = Memory::new(&model, &[1, 1]);
-    memory.own(request(1, 64), 0);
+    memory.read_for_ownership(request(1, 64), 0);
     // The reader asks while the line is on its way back to the first core.
-    let ready = memory.own(request(0, 64), 1 << 20).ready;
+    let ready = memory.read_for_ownership(request(0, 64), 1 << 20).ready;
     let read = memory.load(request(1, 64), ready - 1).ready;
     assert_eq!(memory.owned(request(0, 64), ready), Some(ready));
     assert!(read > ready, "{read} and {ready}");
@@ -176,7 +177,7 @@ fn who_waits_for_a_line_can_write_it_before_a_reader_has_it() {
 fn what_was_only_read_comes_from_an_inclusive_level_and_is_not_contended() {
     let model = corun_model::find("coffee-lake").unwrap();
     let mut memory = Memory::new(&model, &[1; 4]);
-    memory.own(request(0, 64), 0);
+    memory.read_for_ownership(request(0, 64), 0);
     assert!(!memory.is_contended(request(0, 64)));
     assert_eq!(memory.load(request(1, 64), 1 << 20).origin, Origin::OtherCore);
     assert!(memory.is_contended(request(1, 64)));
@@ -195,7 +196,7 @@ fn what_two_read_stays_with_both() {
         assert_eq!(memory.load(request(core, 64), 1 << 20).origin, Origin::L1);
     }
     assert_eq!(memory.owned(request(0, 64), 1 << 20), None);
-    memory.own(request(0, 64), 1 << 20);
+    memory.read_for_ownership(request(0, 64), 1 << 20);
     assert!(memory.owned(request(0, 64), 1 << 21).is_some());
     assert_ne!(memory.load(request(1, 64), 1 << 21).origin, Origin::L1);
 }
@@ -207,7 +208,7 @@ fn processes_share_nothing() {
     for round in 0..10 {
         for core in [0, 1] {
             let pages = Pages::of(core as u32, 1, PageSize::Small);
-            memory.own(Request { pages, ..request(core, 64) }, round << 16);
+            memory.read_for_ownership(Request { pages, ..request(core, 64) }, round << 16);
         }
     }
     assert_eq!(memory.requests(0, 0).transfers + memory.requests(1, 0).transfers, 0);
@@ -268,12 +269,12 @@ fn a_load_can_be_asked_for_if_there_is_a_buffer_or_its_line_is_on_its_way() {
     let far = |number: u64| request(0, (number + 1) * (8192 + 64));
     let first = memory.load(far(0), now).ready;
     for number in 1..u64::from(model.hierarchy.fills.entries) {
-        assert_eq!(memory.may_ask(far(number), now), Ok(()), "{number}");
+        assert_eq!(memory.can_accept_load(far(number), now), Ok(()), "{number}");
         memory.load(far(number), now);
     }
-    assert_eq!(memory.may_ask(far(99), now), Err(first));
-    assert_eq!(memory.may_ask(far(99), first), Ok(()));
-    assert_eq!(memory.may_ask(far(3), now), Ok(()));
+    assert_eq!(memory.can_accept_load(far(99), now), Err(first));
+    assert_eq!(memory.can_accept_load(far(99), first), Ok(()));
+    assert_eq!(memory.can_accept_load(far(3), now), Ok(()));
 }
 
 #[test]

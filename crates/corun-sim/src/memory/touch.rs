@@ -3,17 +3,16 @@
 use corun_model::Holds;
 use corun_trace::TouchedLine;
 
-use super::cache::{Cache, Line, State};
-use super::tlb::Found;
-use super::{LINE_SHIFT, Memory, Request};
+use crate::memory::cache::{Line, State};
+use crate::memory::tlb::Found;
+use crate::memory::{LINE_SHIFT, Memory, Request};
 use crate::sharing::Requester;
 
 impl Memory {
     /// Lines that the second level of a core and its last level hold together.
     pub(crate) fn lines(&mut self, core: usize) -> usize {
         let second: usize = self.cores[core].l2.each().map(|l2| l2.size()).sum();
-        let last = self.groups[core / self.group_size].l3.as_ref();
-        second + last.map_or(0, Cache::size)
+        second + self.group(core).l3().map_or(0, |l3| l3.size())
     }
 
     /// A thread touched a line while nothing was simulated: it is in the second level now, and its page has a translation.
@@ -44,9 +43,8 @@ impl Memory {
             held.state = held.state.max(state);
             return;
         }
-        self.let_background_fills_in(core, line, now);
-        let last = self.groups[core / self.group_size].l3.as_mut();
-        let is_in_last = last.is_some_and(|l3| l3.find(line).is_some());
+        self.insert_background_fills(core, line, now);
+        let is_in_last = self.group(core).l3().is_some_and(|l3| l3.find(line).is_some());
         if !is_in_last && self.holds == Holds::Inclusive {
             self.fill_l3(core, line, now, State::Exclusive);
         }

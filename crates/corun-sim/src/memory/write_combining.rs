@@ -2,8 +2,9 @@
 //!
 //! After Intel, Software Developer's Manual 3A, 13.3.1, and AMD, Software Optimization Guides, "write combining".
 
+use crate::memory::cache::Line;
 use crate::memory::private::Private;
-use crate::memory::{LINE_SHIFT, Line, Memory, Origin, Reply, Request};
+use crate::memory::{LINE_SHIFT, Memory, Origin, Reply, Request, SiblingEviction};
 use corun_model::LINE;
 
 /// Lines that are gathered, or on their way, at a time.
@@ -31,7 +32,7 @@ impl Memory {
     /// Where a store past the caches goes: its page is known, and nothing is asked for.
     pub(crate) fn locate(&mut self, request: Request, now: u64) -> Reply {
         let translation = self.translate(&request, false, now);
-        let evicted = crate::memory::SiblingEviction::default();
+        let evicted = SiblingEviction::default();
         Reply { ready: now + translation, translation, origin: Origin::L1, evicted }
     }
 
@@ -50,25 +51,13 @@ impl Memory {
         for cache in own.l1d.each().chain(own.l2.each()).chain(own.l1i.each()) {
             cache.remove(line);
         }
-        self.leave_others(core, line, begin);
-        let group = &mut self.groups[core / self.group_size];
-        if let Some(l3) = &mut group.l3 {
-            l3.remove(line);
-        }
-        let taken = group.to_main.take(begin) + self.latencies.l3;
+        self.invalidate_others(core, line, begin);
+        let taken = self.group(core).write_past(line, begin) + self.latencies.l3;
         let own = &mut self.cores[core];
         own.gathering.take(taken);
         own.l2_misses.of(request.requester).take(taken + self.latencies.write);
         reply.ready = begin;
         reply
-    }
-
-    /// No other core has the line any more.
-    fn leave_others(&mut self, core: usize, line: Line, now: u64) {
-        let others = self.directory.as_mut().map_or(0, |it| it.ask(line, core, true));
-        if others != 0 {
-            self.take_from(others, line, true, now);
-        }
     }
 }
 

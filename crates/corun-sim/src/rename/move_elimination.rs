@@ -22,7 +22,7 @@ const HISTORY: usize = 8;
 
 /// The shared values of one thread.
 #[derive(Debug, Clone)]
-pub(crate) struct MoveElimination {
+pub(super) struct MoveElimination {
     files: [Shared; 2],
     /// Cycles until a free place is known; 0: places are not counted.
     cycles: usize,
@@ -30,7 +30,7 @@ pub(crate) struct MoveElimination {
 }
 
 impl MoveElimination {
-    pub(crate) fn new(model: Option<&MoveSlots>) -> Self {
+    pub(super) fn new(model: Option<&MoveSlots>) -> Self {
         let file = |places: Option<u32>, until_all| Shared {
             places: places.unwrap_or(0),
             until_all,
@@ -55,7 +55,7 @@ impl MoveElimination {
     }
 
     /// Goes on to this cycle.
-    pub(crate) fn begin(&mut self, now: u64) {
+    pub(super) fn begin(&mut self, now: u64) {
         if self.cycles == 0 || now == self.now {
             return;
         }
@@ -67,7 +67,7 @@ impl MoveElimination {
     }
 
     /// Whether a copy to this register can be eliminated now.
-    pub(crate) fn has_place(&self, to: RegisterId) -> bool {
+    pub(super) fn has_place(&self, to: RegisterId) -> bool {
         let Some((file, _)) = Self::place(to).filter(|_| self.cycles > 0) else { return true };
         let file = &self.files[file];
         let eliminated: u32 = file.eliminated[..self.cycles].iter().sum();
@@ -75,7 +75,7 @@ impl MoveElimination {
     }
 
     /// A copy is eliminated.
-    pub(crate) fn share(&mut self, to: RegisterId, from: RegisterId) {
+    pub(super) fn share(&mut self, to: RegisterId, from: RegisterId) {
         let (Some((file, to)), Some((_, from))) = (Self::place(to), Self::place(from)) else {
             return;
         };
@@ -95,18 +95,18 @@ impl MoveElimination {
     }
 
     /// Nothing is in flight any more, and each register has a value of its own.
-    pub(crate) fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.files.iter_mut().for_each(|file| file.groups.clear());
     }
 
     /// Whether places are counted.
     #[inline]
-    pub(crate) fn has_places(&self) -> bool {
+    pub(super) fn has_places(&self) -> bool {
         self.cycles > 0
     }
 
     /// A register gets a value of its own.
-    pub(crate) fn write(&mut self, register: RegisterId) {
+    pub(super) fn write(&mut self, register: RegisterId) {
         if self.cycles == 0 {
             return;
         }

@@ -13,8 +13,8 @@ mod simulation;
 
 use corun_record::MemoryRequests;
 
-use crate::Simulated;
 use crate::core::{CycleStack, State};
+use crate::simulate::Simulated;
 
 pub use beside::{MAX_LAG, Recording, Sibling};
 pub use refill::{Refills, simulate_refills};

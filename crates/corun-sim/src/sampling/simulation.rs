@@ -15,9 +15,10 @@ use super::{PIECE, SimulatedWindows};
 use crate::error::SimulationError;
 use crate::machine::{DETAILED, Machine};
 use crate::memory::Pages;
+use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
+use crate::simulate::Simulated;
 use crate::uops::Lowering;
-use crate::{Simulated, plausible};
 
 /// Instructions between two calls of `goes_on` in a warm-up.
 const STRIDE: u64 = 1 << 18;
@@ -208,7 +209,7 @@ impl<'a> WindowSimulation<'a> {
     ) -> Result<SimulatedWindows, SimulationError> {
         let all = sections.into_iter().map(|SimulatedSection(windows)| windows);
         let all = all.reduce(SimulatedWindows::with).expect("a simulation has a section");
-        plausible::of_thread(&all.together, self.model)?;
+        all.together.check(self.model)?;
         for window in &all.windows {
             plausible::of_rate(
                 window.events.instructions as f64,

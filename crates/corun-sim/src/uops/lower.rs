@@ -10,8 +10,8 @@ use iced_x86::{
 };
 use smallvec::smallvec;
 
-use crate::core::InFlightUop;
 use crate::uops::idiom::{Idiom, idiom};
+use crate::uops::in_flight::InFlightUop;
 use crate::uops::operands::{Used, reads, writes};
 use crate::uops::register::{File, RegisterId};
 use crate::uops::slots;

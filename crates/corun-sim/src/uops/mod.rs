@@ -2,15 +2,20 @@
 //!
 //! Lowering is done once a block, so that the pipeline follows indices and asks nothing of names.
 
+mod entries;
 mod idiom;
+mod in_flight;
 mod lower;
 mod operands;
 mod register;
 mod slots;
 mod uop;
 
+pub(crate) use entries::{BUFFERS, Buffer, Entries};
+pub(crate) use in_flight::{CAPACITY, Handle, InFlightUop, InFlightUops, NEVER, filled};
 pub use lower::{Lowering, Unknown};
 pub(crate) use register::{REGISTERS, RegisterId};
 pub(crate) use uop::{
-    DecodedBlock, DecodedInstruction, Effect, Kind, Memory, PortSet, Source, Uop,
+    DecodedBlock, DecodedInstruction, Effect, Kind, MAX_PORTS, Memory, Outline, PortSet, Source,
+    Uop,
 };

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use corun_trace::{Direction, Form};
 use smallvec::SmallVec;
 
-use crate::core::InFlightUop;
-use crate::core::entries::{Buffer, Entries};
-use crate::uops::register::RegisterId;
+use crate::uops::{Buffer, Entries, InFlightUop, RegisterId};
 use corun_model::Repetition;
 use corun_model::timing::Provenance;
 
 /// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
 pub(crate) type PortSet = u32;
+/// As many ports as a set of them can name, and no fewer than a core has schedulers.
+pub(crate) const MAX_PORTS: usize = PortSet::BITS as usize;
 
 /// What must be known of every instruction of a block, close together.
 #[derive(Debug, Clone, Copy)]

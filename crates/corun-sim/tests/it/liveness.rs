@@ -144,7 +144,7 @@ fn try_one(number: usize, models: &[(CoreModel, TimingTable)], traces: &[Trace])
         Ok(phase) => {
             let wrong = phase.workers.iter().find_map(|one| {
                 let rate = plausible::of_rate(one.instructions as f64, one.cycles, &model);
-                rate.and_then(|()| plausible::of_thread(&one.simulated, &model)).err()
+                rate.and_then(|()| one.simulated.check(&model)).err()
             });
             wrong.map(|wrong| format!("{description}: {wrong}"))
         }

@@ -118,7 +118,7 @@ impl LineStreams {
             return Part::None;
         }
         stream.run = stream.run.saturating_add(1);
-        stream.reach.goes_on(steps as u32);
+        stream.reach.advance(steps as u32);
         match (stream.run >= BELIEVED, is_down) {
             (false, _) => Part::None,
             (true, false) => Part::Next(place, 1),

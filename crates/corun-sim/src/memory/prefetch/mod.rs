@@ -3,6 +3,7 @@
 //! After what Intel's optimization manual and AMD's optimization guides say of their prefetchers, and what the caches of
 //! an EPYC of Zen 4 have after accesses in a row.
 
+mod issue;
 mod line_streams;
 mod page_streams;
 mod reach;

@@ -93,7 +93,7 @@ impl PageStream {
         if self.run == 0 {
             self.reach = Reach::default();
         }
-        self.reach.goes_on(steps as u32);
+        self.reach.advance(steps as u32);
         if self.run.unsigned_abs() < BELIEVED {
             return Lines::default();
         }

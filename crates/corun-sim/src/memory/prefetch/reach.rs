@@ -23,7 +23,7 @@ pub(super) struct Reach {
 impl Reach {
     /// The demand accesses have come so many steps further.
     #[inline]
-    pub(super) fn goes_on(&mut self, steps: u32) {
+    pub(super) fn advance(&mut self, steps: u32) {
         self.first = self.first.saturating_sub(steps);
         self.second = self.second.saturating_sub(steps);
     }
@@ -61,7 +61,7 @@ mod tests {
         let mut reach = Reach::default();
         let mut fetched = [Vec::new(), Vec::new()];
         for place in 0..steps {
-            reach.goes_on(1);
+            reach.advance(1);
             for (all, now) in fetched.iter_mut().zip(reach.extend(most)) {
                 all.extend(now.map(|step| place + step));
             }
@@ -81,7 +81,7 @@ mod tests {
     fn it_grows_by_a_step_each_time() {
         let mut reach = Reach::default();
         let ends = [0; 9].map(|_| {
-            reach.goes_on(1);
+            reach.advance(1);
             *reach.extend([8, 0])[0].end()
         });
         assert_eq!(ends, [2, 3, 4, 5, 6, 7, 8, 8, 8]);

@@ -45,7 +45,7 @@ impl Stride {
         self.last = address;
         if stride == self.stride {
             self.seen = self.seen.saturating_add(1);
-            self.reach.goes_on(1);
+            self.reach.advance(1);
         } else {
             (self.stride, self.seen, self.reach) = (stride, 0, Reach::default());
         }

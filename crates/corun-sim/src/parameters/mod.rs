@@ -1,17 +1,17 @@
 //! A model's figures as the pipeline reads them: numbers and bits instead of names.
 
-use crate::core::entries::{BUFFERS, Buffer, Entries};
-use crate::core::limit::Limit;
-use crate::execute::ports::MAX_PORTS;
-use crate::uops::PortSet;
-use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy, PortAssignment};
+mod limit;
+
+pub(crate) use limit::Limit;
+
+use crate::uops::{BUFFERS, Buffer, Entries};
+use corun_model::{Choice, CoreModel, MemoryRenaming, Policy};
 
 /// The figures of a core that the pipeline reads every cycle, for a number of active threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameters {
     pub(crate) widths: Widths,
     pub(crate) limits: Limits,
-    pub(crate) port_map: PortMap,
     pub(crate) load_store: LoadStore,
     pub(crate) penalties: Penalties,
 }
@@ -59,26 +59,10 @@ impl Limits {
     }
 }
 
-/// Which ports there are, and what each belongs to.
-#[derive(Debug, Clone)]
-pub(crate) struct PortMap {
-    /// Of each port: its scheduler and its group.
-    pub(crate) of_port: [Port; MAX_PORTS],
-    /// Ports that each thread has for itself.
-    pub(crate) own: PortSet,
-    /// Names of the groups of ports.
-    pub(crate) groups: Vec<String>,
-    /// Ports that loads are issued to.
-    pub(crate) loads: PortSet,
-    /// Whether ports are given by counts that the renamer keeps.
-    pub(crate) counts: bool,
-}
-
 /// Rates, widths and latencies of loads, stores and forwarding.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadStore {
-    /// Whether each thread has load and store bandwidth of its own.
-    pub(crate) own_loads: bool,
+    /// Whether each thread commits stores without regard to its siblings.
     pub(crate) own_stores: bool,
     /// Accesses issued a cycle.
     pub(crate) load_rate: u32,
@@ -94,8 +78,6 @@ pub(crate) struct LoadStore {
     pub(crate) store_width: u32,
     pub(crate) line_shift: u32,
     pub(crate) commit_shift: u32,
-    /// Bytes of a bank of the first level, as a shift, and its sets.
-    pub(crate) banks: Option<(u32, u64)>,
     /// Whether loads are issued before the store's data are there, and then again.
     pub(crate) early_issue: bool,
     /// Which loads are renamed to a store's register.
@@ -139,39 +121,10 @@ pub(crate) struct Penalties {
     pub(crate) retire_hold: u64,
 }
 
-/// A port of the back end.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Port {
-    pub(crate) scheduler: u8,
-    pub(crate) group: u8,
-    /// Whether its scheduler gives a port to what has its operands.
-    pub(crate) binds_late: bool,
-    /// The ports of its scheduler, if micro-ops collide there.
-    pub(crate) colliding: PortSet,
-}
-
 impl Parameters {
     /// What each of `active` threads gets of the core, of so many that run there.
     pub(crate) fn of(model: &CoreModel, active: u32, threads: u32) -> Self {
         let (back, memory) = (&model.back, &model.memory);
-        let (mut ports, mut groups) = (Vec::new(), Vec::<String>::new());
-        for (scheduler, one) in (0..).zip(&back.schedulers) {
-            let known = groups.iter().position(|group| *group == one.group);
-            let group = known.unwrap_or_else(|| {
-                groups.push(one.group.clone());
-                groups.len() - 1
-            });
-            let first = ports.len();
-            let of_scheduler = (first..first + one.ports.len()).fold(0, |all, bit| all | 1 << bit);
-            let port = Port {
-                scheduler,
-                group: group as u8,
-                binds_late: one.binds_late,
-                colliding: if one.collisions { of_scheduler } else { 0 },
-            };
-            ports.extend(one.ports.iter().map(|_| port));
-        }
-        // Units beyond the ports: micro-ops wait in front of them without an entry anywhere.
         let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));
         let mut schedulers: Vec<Limit> = own.collect();
         for queue in &back.non_scheduling_queues {
@@ -183,23 +136,10 @@ impl Parameters {
                 }
             }
         }
-        let is_own = |port: &Port| {
-            let scheduler = back.schedulers.get(usize::from(port.scheduler));
-            threads > 1 && scheduler.is_some_and(|it| it.sharing.policy == Policy::Replicated)
-        };
-        let mut own_ports =
-            (0..).zip(&ports).fold(0, |all, (bit, port)| all | PortSet::from(is_own(port)) << bit);
+        // Units beyond the ports: micro-ops wait in front of them without an entry anywhere.
         if !back.units.is_empty() {
-            let (scheduler, group) = (schedulers.len() as u8, groups.len() as u8);
-            // Units belong to the ports in front of them.
-            let are_own = own_ports.count_ones() as usize == ports.len();
-            let units = ports.len()..ports.len() + back.units.len();
-            own_ports |= units.fold(0, |all, bit| all | PortSet::from(are_own) << bit);
-            let unit = Port { scheduler, group, ..Port::default() };
-            ports.extend(back.units.iter().map(|_| unit));
             let entries = u32::MAX / 2;
             schedulers.push(Limit { own: entries, all: u32::MAX, alone: entries });
-            groups.push("divider".to_owned());
         }
         let issue_delay = u64::from(back.issue_delay.unwrap_or(1).max(1));
         // Where data have ports of their own, these bound the stores, and addresses may run ahead.
@@ -245,15 +185,7 @@ impl Parameters {
                     .map_or(0, |buffer| Limit::of(buffer.uops, &buffer.sharing, active).own),
                 schedulers,
             },
-            port_map: PortMap {
-                own: own_ports,
-                of_port: std::array::from_fn(|port| ports.get(port).copied().unwrap_or_default()),
-                groups,
-                loads: load_ports(model),
-                counts: back.port_assignment != PortAssignment::Fewest,
-            },
             load_store: LoadStore {
-                own_loads: threads > 1 && memory.loads.sharing.policy == Policy::Replicated,
                 own_stores: threads > 1 && memory.stores.sharing.policy == Policy::Replicated,
                 load_rate: memory.loads.rate,
                 vector_load_rate: memory.loads.vector_rate,
@@ -269,10 +201,6 @@ impl Parameters {
                     .commit_bytes
                     .unwrap_or(memory.l1d.line)
                     .trailing_zeros(),
-                banks: memory.loads.banks.map(|banks| {
-                    let sets = memory.l1d.kib * 1024 / (memory.l1d.line * memory.l1d.ways);
-                    ((LINE / banks.max(1)).trailing_zeros(), sets.max(1).into())
-                }),
                 forwarding: memory.forwarding.latency,
                 vector_forwarding: memory.forwarding.vector_latency,
                 early_issue: memory.forwarding.early_issue,
@@ -315,10 +243,4 @@ impl Parameters {
             },
         }
     }
-}
-
-fn load_ports(model: &CoreModel) -> PortSet {
-    let names = model.back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
-    let is_of_loads = |(_, name): &(usize, &String)| model.memory.loads.ports.contains(name);
-    names.enumerate().filter(is_of_loads).fold(0, |all, (bit, _)| all | 1 << bit)
 }

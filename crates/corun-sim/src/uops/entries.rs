@@ -105,7 +105,7 @@ impl SubAssign for Entries {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::core::entries::*;
+    use crate::uops::entries::*;
 
     fn entries(counts: [u32; 6]) -> Entries {
         Entries::of_each(|buffer| counts[buffer as usize])

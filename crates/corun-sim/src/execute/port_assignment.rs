@@ -7,8 +7,8 @@ use corun_model::PortAssignment;
 
 /// How many micro-ops were given to each port and have not left it, as the renamer knows it.
 #[derive(Debug)]
-pub(crate) struct Counts {
-    pub(crate) assignment: PortAssignment,
+pub(super) struct Counts {
+    assignment: PortAssignment,
     /// The pair of load ports that takes turns.
     pair: PortSet,
     counts: Vec<u32>,
@@ -22,7 +22,7 @@ pub(crate) struct Counts {
 const LARGE: u32 = 3;
 
 impl Counts {
-    pub(crate) fn new(assignment: PortAssignment, loads: PortSet, ports: usize) -> Self {
+    pub(super) fn new(assignment: PortAssignment, loads: PortSet, ports: usize) -> Self {
         Self {
             assignment,
             pair: if loads.count_ones() == 2 { loads } else { 0 },
@@ -33,7 +33,7 @@ impl Counts {
     }
 
     /// A cycle of the renamer begins.
-    pub(crate) fn begin(&mut self, now: u64) {
+    pub(super) fn begin(&mut self, now: u64) {
         if self.assignment == PortAssignment::Fewest {
             return;
         }
@@ -45,27 +45,27 @@ impl Counts {
         self.at_start.clone_from(&self.counts);
     }
 
-    pub(crate) fn give(&mut self, port: u8) {
+    pub(super) fn give(&mut self, port: u8) {
         if self.assignment != PortAssignment::Fewest {
             self.counts[usize::from(port)] += 1;
         }
     }
 
-    pub(crate) fn start(&mut self, now: u64, port: usize) {
+    pub(super) fn start(&mut self, now: u64, port: usize) {
         if self.assignment != PortAssignment::Fewest {
             self.leaving.push_back((now, port as u8));
         }
     }
 
     /// A micro-op is not started after all.
-    pub(crate) fn take_back(&mut self, port: u8) {
+    pub(super) fn take_back(&mut self, port: u8) {
         if self.assignment != PortAssignment::Fewest {
             self.counts[usize::from(port)] -= 1;
         }
     }
 
     /// The port of these for a micro-op in this place of the cycle; `turn` is changed by a pair.
-    pub(crate) fn choose(&self, ports: PortSet, place: u32, turn: &mut bool) -> usize {
+    pub(super) fn choose(&self, ports: PortSet, place: u32, turn: &mut bool) -> usize {
         let lowest = ports.trailing_zeros() as usize;
         if ports.count_ones() <= 1 {
             return lowest;
@@ -106,7 +106,7 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use crate::rename::port_assignment::*;
+    use crate::execute::port_assignment::*;
 
     const ALL: PortSet = 0b1111;
 

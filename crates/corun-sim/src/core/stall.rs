@@ -1,12 +1,10 @@
 //! Why slots of renaming are not used: what a thread's cycles are lost to.
 
 use crate::core::cycle_stack::{Component, Shared};
-use crate::core::entries::Buffer;
-use crate::core::in_flight::NEVER;
 use crate::core::thread::SiblingEntries;
 use crate::core::{Core, InstructionSource};
 use crate::memory::Origin;
-use crate::uops::Kind;
+use crate::uops::{Buffer, Kind, NEVER};
 
 impl<F: InstructionSource> Core<F> {
     /// Why there is nothing to rename.
@@ -21,8 +19,8 @@ impl<F: InstructionSource> Core<F> {
             Component::Sibling(if is_second { Shared::L2 } else { Shared::L1i })
         } else if thread.fetcher.was_kept_out() {
             Component::Sibling(Shared::FrontEnd)
-        } else if thread.fetcher.has_nothing() {
-            let waits = thread.fetcher.waits();
+        } else if thread.fetcher.path.has_nothing() {
+            let waits = thread.fetcher.path.waits();
             self.cause(index, if waits { Component::Waiting } else { Component::FrontEnd })
         } else {
             Component::FrontEnd
@@ -37,7 +35,7 @@ impl<F: InstructionSource> Core<F> {
     /// g / (1 + g) of the time that one of W takes, so that this share is the siblings'. Else a chain of short micro-ops
     /// is no sooner at its end, and the siblings are to blame until the entries would be full. Where the oldest
     /// micro-op waits for a port or a line that a sibling took, that is what counts.
-    pub(crate) fn lost(
+    pub(super) fn lost(
         &mut self,
         index: usize,
         (full, shared): (Component, Shared),
@@ -52,13 +50,14 @@ impl<F: InstructionSource> Core<F> {
         let dispatch = self.parameters.widths.dispatch;
         let (now, thread) = (self.now, &mut self.threads[index]);
         let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
-        if thread.sibling_entries.to.is_none_or(|head| is_miss && head != thread.head) {
-            let done = thread.in_flight_uops.at(thread.head).done;
+        let head = thread.rob.head();
+        if thread.sibling_entries.to.is_none_or(|counted| is_miss && counted != head) {
+            let done = thread.rob.uops.at(head).done;
             if is_miss && done == NEVER {
                 // It waits for a buffer, for a time not known yet.
                 return Component::Sibling(shared);
             }
-            let in_flight = thread.entries.count(Buffer::Rob).max(1);
+            let in_flight = thread.rob.count(Buffer::Rob).max(1);
             let room = rob.alone.saturating_sub(in_flight);
             let cycles = if is_miss {
                 let growth = |more: u32, own: u32| f64::from(more) / f64::from(own.max(1));
@@ -68,7 +67,7 @@ impl<F: InstructionSource> Core<F> {
             } else {
                 more.min(room).div_ceil(dispatch).into()
             };
-            thread.sibling_entries = SiblingEntries { to: Some(thread.head), until: now + cycles };
+            thread.sibling_entries = SiblingEntries { to: Some(head), until: now + cycles };
         }
         if now < thread.sibling_entries.until { Component::Sibling(shared) } else { cause }
     }
@@ -76,12 +75,9 @@ impl<F: InstructionSource> Core<F> {
     /// What the oldest micro-op waits for; `full` if that explains nothing.
     pub(super) fn cause(&self, index: usize, full: Component) -> Component {
         let thread = &self.threads[index];
-        if thread.head == thread.next {
-            return full;
-        }
-        let oldest = thread.in_flight_uops.at(thread.head);
+        let Some(oldest) = thread.rob.oldest_uop() else { return full };
         if oldest.done <= self.now {
-            return match thread.held_until > self.now {
+            return match thread.rob.is_held(self.now) {
                 true => Component::Memory(Origin::OtherCore),
                 false => full,
             };
@@ -100,10 +96,9 @@ impl<F: InstructionSource> Core<F> {
         };
         let has_operands = oldest.pending == 0 && oldest.ready <= self.now;
         let group = || {
-            let port = usize::from(oldest.port);
-            let set = &self.ports[self.parameters.set_of(index, port)];
-            match usize::from(set.requester[port]) == index || self.threads.len() == 1 {
-                true => Component::Port(self.parameters.port_map.of_port[port].group),
+            let (group, requester) = self.schedulers.port(index, oldest.port);
+            match requester == index || self.threads.len() == 1 {
+                true => Component::Port(group),
                 false => Component::Sibling(Shared::Ports),
             }
         };

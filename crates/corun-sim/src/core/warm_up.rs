@@ -4,11 +4,10 @@
 //! there when it begins (Wunderlich and others 2003, "SMARTS: accelerating microarchitecture simulation
 //! via rigorous statistical sampling").
 
-use crate::core::thread::Thread;
+use crate::core::Core;
 use crate::frontend::branch::Outcome;
-use crate::frontend::{Core, InstructionSource, Place};
-use crate::lsq::operands::{lines, values_end};
-use crate::memory::{Memory, Reply, Request};
+use crate::frontend::{InstructionSource, Values};
+use crate::memory::{Memory, Reply, Request, lines};
 use crate::uops::{DecodedInstruction, Kind};
 use corun_model::LINE;
 use corun_trace::TouchedLine;
@@ -77,7 +76,7 @@ impl<F: InstructionSource> Core<F> {
     /// Returns `None` if what the pipeline has begun comes to no end.
     #[must_use]
     pub(crate) fn warm(&mut self, targets: &[u64], memory: &mut Memory) -> Option<()> {
-        let begun: Vec<u64> = self.threads.iter().map(|thread| thread.retired).collect();
+        let begun: Vec<u64> = self.threads.iter().map(|thread| thread.rob.retired()).collect();
         let left = |(begun, target): (&u64, &u64)| target.saturating_sub(*begun);
         let left: Vec<u64> = begun.iter().zip(targets).map(left).collect();
         let longest = left.iter().copied().max().unwrap_or(0);
@@ -136,26 +135,18 @@ impl<F: InstructionSource> Core<F> {
     /// What the front end of each thread does next is to look for the line of its next instruction.
     fn begin_fetching_again(&mut self) {
         for thread in &mut self.threads {
-            let fetcher = &mut thread.fetcher;
-            fetcher.jump(thread.requester, &mut self.front);
-            fetcher.restart();
-            fetcher.line = u64::MAX;
-            fetcher.resume = self.now;
+            thread.fetcher.begin_again(thread.requester, &mut self.front, self.now);
         }
     }
 
     /// Instructions that all threads have done.
     fn retired(&self) -> u64 {
-        self.threads.iter().map(|thread| thread.retired).sum()
+        self.threads.iter().map(|thread| thread.rob.retired()).sum()
     }
 
     /// Takes one thread on.
     fn show_until(&mut self, index: usize, until: u64, memory: &mut Memory) {
-        while let Some(place) = self.threads[index].fetcher.path.current {
-            if self.threads[index].retired >= until {
-                break;
-            }
-            self.show(index, place, memory);
+        while self.threads[index].rob.retired() < until && self.show(index, memory) {
             // Its cost is charged to no thread.
             if self.ending(index) == Some(Outcome::Mispredict) {
                 self.threads[index].mispredicts += 1;
@@ -168,87 +159,76 @@ impl<F: InstructionSource> Core<F> {
     /// Lets the pipeline finish what it has begun, so that nothing of it lies after what comes now.
     fn drain(&mut self, memory: &mut Memory) -> Option<()> {
         let most = self.steps + LONGEST_DRAIN;
-        while !self.threads.iter().all(|it| it.is_drained() && it.stores.len() == 0) {
+        while !self.threads.iter().all(|it| it.is_drained() && it.stores.is_empty()) {
             self.cycle(memory, |_, _| {});
             if self.is_stuck || self.steps > most {
                 return None;
             }
         }
         for thread in &mut self.threads {
-            thread.fetcher.awaits_branch = false;
-            thread.fetcher.branch = None;
-            thread.fetcher.path.catch_up(self.now);
+            thread.fetcher.drain(self.now);
         }
         Some(())
     }
 
-    /// Asks memory for what the rest of a step executes and touches.
-    fn show(&mut self, index: usize, place: Place, memory: &mut Memory) {
+    /// Asks memory for what the rest of a step executes and touches. Returns whether there is a step.
+    fn show(&mut self, index: usize, memory: &mut Memory) -> bool {
         let request = self.request(index, 0, 0);
         let Self { code, threads, pace, now, .. } = self;
-        let (block, thread) = (&code[place.step.block as usize], &mut threads[index]);
-        let numbers = place.instruction..place.step.executed.min(block.outlines().len() as u32);
-        let outlines = block.outlines().get(numbers.start as usize..numbers.end as usize);
-        let outlines = outlines.unwrap_or_default();
-        let (mut values, mut line) = (place.values, thread.fetcher.line);
+        let thread = &mut threads[index];
+        let Some(mut rest) = thread.fetcher.rest_of_step(code) else { return false };
         let mut passed = 0;
-        for (number, outline) in numbers.zip(outlines) {
-            let last = place.step.address.wrapping_add(outline.end.into()).wrapping_sub(1);
-            let is_other_line = line != last / u64::from(LINE);
+        for (number, outline) in (rest.first..).zip(rest.outlines) {
+            let last = rest.address.wrapping_add(outline.end.into()).wrapping_sub(1);
+            let is_other_line = rest.line != last / u64::from(LINE);
             if is_other_line || outline.has_memory {
                 *now = pace.steps(*now, std::mem::take(&mut passed));
             }
             if is_other_line {
-                line = last / u64::from(LINE);
+                rest.line = last / u64::from(LINE);
                 let reply = memory.fetch(Request { linear: last, ..request }, *now);
                 *now = after(reply, *now);
             }
             if outline.has_memory {
-                let lowered = &block.instructions[number as usize];
-                let instruction = u64::from(place.step.block << 6 ^ number);
-                *now = thread.show_access(
-                    lowered,
-                    values,
-                    Request { instruction, ..request },
-                    memory,
-                    *now,
-                );
-                values = values_end(lowered, values, &thread.values);
+                let lowered = &rest.block.instructions[number as usize];
+                let instruction = u64::from(rest.number << 6 ^ number);
+                let request = Request { instruction, ..request };
+                *now = show_access(lowered, &thread.values, rest.values, request, memory, *now);
+                rest.values = thread.values.end(lowered, rest.values);
             }
             passed += 1;
         }
         *now = pace.steps(*now, passed);
-        thread.fetcher.line = line;
-        thread.retired += outlines.len() as u64;
+        thread.fetcher.skip_to(rest.line);
+        thread.rob.skip(rest.outlines.len() as u64);
+        true
     }
 }
 
-impl<F: InstructionSource> Thread<F> {
-    /// Asks memory in cycle `now` for what an instruction touches whose values begin at `values`. Returns the cycle in which
-    /// it goes on.
-    fn show_access(
-        &self,
-        lowered: &DecodedInstruction,
-        values: u32,
-        request: Request,
-        memory: &mut Memory,
-        mut now: u64,
-    ) -> u64 {
-        for uop in lowered.uops.iter().filter(|uop| uop.kind.is_access()) {
-            let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match uop.kind {
-                Kind::Compute | Kind::StoreData(_) => continue,
-                Kind::Load(of) => (of, Memory::load),
-                Kind::StoreAddress(of) => (of, Memory::own),
-                Kind::StreamAddress(of) => (of, Memory::stream),
-            };
-            let at = self.first_value(lowered, values, of);
-            let (linear, span) = self.touched(&lowered.memory[usize::from(of)], at);
-            for linear in lines(linear, span) {
-                now = after(ask(memory, Request { linear, ..request }, now), now);
-            }
+/// Asks memory in cycle `now` for what an instruction touches whose values begin at `first`. Returns the cycle in which it
+/// goes on.
+fn show_access(
+    lowered: &DecodedInstruction,
+    values: &Values,
+    first: u32,
+    request: Request,
+    memory: &mut Memory,
+    mut now: u64,
+) -> u64 {
+    for uop in lowered.uops.iter().filter(|uop| uop.kind.is_access()) {
+        let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match uop.kind {
+            Kind::Compute | Kind::StoreData(_) => continue,
+            Kind::Load(of) => (of, Memory::load),
+            Kind::StoreAddress(of) => (of, Memory::read_for_ownership),
+            Kind::StreamAddress(of) => (of, Memory::stream),
+        };
+        let at = values.first(lowered, first, of);
+        let (linear, span) = values.touched(&lowered.memory[usize::from(of)], at);
+        for linear in lines(linear, span) {
+            now = after(ask(memory, Request { linear, ..request }, now), now);
         }
-        now
     }
+    now
 }
 
 /// When what waits for an answer goes on, if it would at cycle `now` without it.
@@ -258,7 +238,7 @@ fn after(reply: Reply, now: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::frontend::warm_up::*;
+    use crate::core::warm_up::*;
 
     #[test]
     fn an_instruction_takes_as_long_as_it_did_in_the_pipeline() {

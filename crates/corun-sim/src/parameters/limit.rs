@@ -55,7 +55,7 @@ impl Limit {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::limit::*;
+    use crate::parameters::limit::*;
 
     fn limit(policy: Policy, cap: Option<u32>, active: u32) -> Limit {
         let sharing = Sharing { policy, cap, source: "a test".into(), assumed: true };

@@ -23,6 +23,11 @@ pub fn skip(name: &str, reason: &str) {
     append("CORUN_SKIPS", &format!("{name}\t{reason}\n"));
 }
 
+/// The number of repetitions of a test that repeats itself: `thorough` of them if `CORUN_THOROUGH` is set, else `usual`.
+pub fn repetitions(thorough: u64, usual: u64) -> u64 {
+    if std::env::var_os("CORUN_THOROUGH").is_some() { thorough } else { usual }
+}
+
 /// Counts one more of something that the summary of `scripts/test` reports, such as a boot that was repeated.
 ///
 /// # Panics

@@ -53,12 +53,17 @@ fn locked(folder: &Path) -> File {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Compiler options behind DynamoRIO's own, `-O3 -g3`: nobody debugs what is packed.
+const COMPILER_OPTIONS: &str = "-O2 -g0";
+
 /// Builds DynamoRIO in a folder, where an earlier build stays valid as long as its source, what is left out
 /// and the patches are the same.
 fn dynamorio(folder: &Path) -> PathBuf {
     let stamp = folder.join("built-from");
     let source = source();
-    let wanted = format!("{} without {} with {PATCHES:?}", source.display(), LEFT_OUT.join(", "));
+    let left_out = LEFT_OUT.join(", ");
+    let wanted =
+        format!("{} without {left_out} with {PATCHES:?} {COMPILER_OPTIONS}", source.display());
     if fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
         return folder.to_owned();
     }
@@ -69,6 +74,7 @@ fn dynamorio(folder: &Path) -> PathBuf {
     configure
         .current_dir(folder)
         .arg(&source)
+        .env("CFLAGS", COMPILER_OPTIONS)
         .args(["-DCMAKE_BUILD_TYPE=Release", "-DDISABLE_WARNINGS=ON"])
         .args(LEFT_OUT.map(|option| format!("-D{option}=OFF")));
     run(&mut configure, NEEDED);

@@ -11,6 +11,7 @@ mod exports;
 mod first_steps;
 mod foreground;
 mod help;
+mod helper_process;
 mod interruption;
 mod keeping;
 mod options;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 use clap::{ColorChoice, Parser};
 
 use command::Command;
+use helper_process::HelperProcess;
 use keeping::StoreArguments;
 
 /// Measures what sharing a core (SMT, hyper-threading) does to a program.
@@ -48,6 +50,9 @@ struct CommandLine {
 
 fn main() -> ExitCode {
     interruption::outlive_large_files();
+    if let Some(helper) = HelperProcess::asked() {
+        return helper.run();
+    }
     let (line, path) = match parse::command_line() {
         Ok(line) => line,
         Err(exit) => return exit,

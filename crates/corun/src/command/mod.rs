@@ -1,7 +1,6 @@
 //! The subcommands, a file each.
 
 mod audit;
-mod audit_load;
 mod bench;
 mod capacity;
 mod compare;
@@ -9,7 +8,6 @@ mod completions;
 mod doctor;
 mod exporter;
 mod fleet;
-mod kernel_worker;
 mod man;
 mod measure;
 mod models;
@@ -24,7 +22,6 @@ mod schema;
 mod service;
 mod simulate;
 mod smt;
-mod smt_watchdog;
 mod study;
 mod threads;
 mod top;
@@ -92,15 +89,6 @@ pub(crate) enum Command {
     /// Write manual pages, one a subcommand
     #[command(hide = true)]
     Man(man::Arguments),
-    /// Run a load for the corun that audits the scheduler (not for people)
-    #[command(hide = true)]
-    AuditLoad,
-    /// Run a built-in workload's kernel for another corun (not for people)
-    #[command(hide = true)]
-    KernelWorker(kernel_worker::Arguments),
-    /// Restore SMT should the corun that started this die (not for people)
-    #[command(hide = true)]
-    SmtWatchdog(smt_watchdog::Arguments),
 }
 
 impl Command {
@@ -134,9 +122,6 @@ impl Command {
                 | Self::Completions(_)
                 | Self::Man(_)
                 | Self::Fleet(_)
-                | Self::AuditLoad
-                | Self::KernelWorker(_)
-                | Self::SmtWatchdog(_)
         ) {
             report_what_is_left();
         }
@@ -157,7 +142,6 @@ impl Command {
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),
             Self::Audit(arguments) => audit::run(&arguments),
-            Self::AuditLoad => Ok(audit_load::run()),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Exporter(arguments) => exporter::run(&arguments),
             Self::Fleet(action) => fleet::run(&action),
@@ -165,8 +149,6 @@ impl Command {
             Self::Schema(arguments) => schema::run(&arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),
-            Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),
-            Self::KernelWorker(arguments) => Ok(kernel_worker::run(arguments)),
         }
     }
 }

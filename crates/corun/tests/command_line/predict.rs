@@ -576,7 +576,8 @@ fn a_program_with_a_number_of_threads_has_them_on_one_core() {
 fn threads_of_a_program_can_be_packed() {
     let options = ["--no-measure", "--placement=spread,packed", "--whole", "--json=-"];
     let mut command = corun(["predict", "--quiet", "--model=zen4"]);
-    let words = kernel_worker("2", "60000");
+    // Enough work to outweigh the start of the program, which one thread does alone.
+    let words = kernel_worker("2", "150000");
     let prediction = read(&Outcome::of(command.args(options).args(words)));
     let [packed] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
     assert!(packed.is_one_process && packed.threads == 2, "{packed:?}");

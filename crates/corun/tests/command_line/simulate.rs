@@ -218,10 +218,10 @@ fn workers_run_together_and_placements_are_compared() {
 
 #[test]
 fn huge_pages_need_fewer_walks_alone_and_together() {
-    let scratch = Scratch::new();
-    let trace = recorded(&scratch);
+    let walk = corun_testing::repository().join("benches/accuracy/gate/yields/walk-512K.trace");
+    let walk = walk.to_str().unwrap();
     let simulated = |arguments: &[&str]| {
-        let outcome = of(&[&["--model=zen4", &trace], arguments].concat());
+        let outcome = of(&[&["--model=zen4", "--length=300k", walk], arguments].concat());
         assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
         outcome.output
     };

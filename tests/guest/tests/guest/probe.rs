@@ -10,7 +10,11 @@ use serde_json::{Value, json};
 
 /// sysfs says that 0 and 1 are siblings, and so are 2 and 3.
 const TWO_BY_TWO: Shape = Shape { sockets: 1, cores: 2, threads: 2 };
-const PROBES: usize = 10;
+/// The probes of one boot.
+fn number_of_probes() -> usize {
+    corun_testing::repetitions(10, 3) as usize
+}
+
 /// On a host that leaves a guest a tenth of its time ten probes take minutes.
 const PATIENCE: Duration = Duration::from_secs(400);
 
@@ -36,31 +40,30 @@ fn assert_truth(pins: &[usize], sharing: &[Cpus], lies: &[Cpus]) {
     }
     let guest = Guest::new(TWO_BY_TWO).pins(pins).deadline(PATIENCE);
     guest.assert_truth(host, &scenario(), |outcome, _| {
-        let probes = (1..=PROBES).map(|probe| Findings::of(outcome, probe, sharing, lies));
+        let probes =
+            (1..=number_of_probes()).map(|probe| Findings::of(outcome, probe, sharing, lies));
         let probes: Vec<Findings> = probes.collect();
         let siblings: usize = probes.iter().map(|probe| probe.siblings).sum();
         let decided: usize = probes.iter().map(|probe| probe.decided).sum();
         let flagged = probes.iter().filter(|probe| probe.flagged > 0).count();
-        eprintln!(
-            "{flagged} of {PROBES} probes flagged sysfs, {decided} of {} pairs decided",
-            6 * PROBES
-        );
+        let (all, pairs) = (probes.len(), 6 * probes.len());
+        eprintln!("{flagged} of {all} probes flagged sysfs, {decided} of {pairs} pairs decided");
         if siblings > 0 {
             eprintln!("{siblings} pairs with a host CPU each found to be siblings");
         }
         let slicing: usize = probes.iter().map(|probe| probe.slicing).sum();
         // A host that is a virtual machine may be moved so that its own CPUs are siblings at times:
         // what is said of pairs with a CPU each is then not for this test to judge.
-        let is_complete = siblings == 0 && decided == 6 * PROBES;
-        let is_true =
-            slicing == sharing.len() * PROBES && (is_complete || host.is_virtual_machine());
-        is_true && (lies.is_empty() || flagged == PROBES)
+        let is_complete = siblings == 0 && decided == pairs;
+        let is_true = slicing == sharing.len() * all && (is_complete || host.is_virtual_machine());
+        is_true && (lies.is_empty() || flagged == all)
     });
 }
 
 fn scenario() -> Scenario {
+    let probes = number_of_probes();
     Scenario::new(format!(
-        "for probe in $(seq {PROBES}); do
+        "for probe in $(seq {probes}); do
              corun topo --probe --json /results/probe-$probe 2>>/results/errors
          done"
     ))

@@ -8,9 +8,9 @@ use std::time::Duration;
 use corun_guest_tests::{Finding, Guest, Host, Scenario, Shape};
 use corun_record::{Document, Record, ThreadSweep, ThreadVerdict};
 
-/// Sweeps of one boot; `CORUN_SWEEPS` asks for more.
-fn sweeps() -> usize {
-    std::env::var("CORUN_SWEEPS").ok().and_then(|text| text.parse().ok()).unwrap_or(2)
+/// Sweeps of one boot.
+fn sweeps() -> u64 {
+    corun_testing::repetitions(10, 1)
 }
 
 /// As the scenario of the yields: as a user who may not open performance events.
@@ -32,8 +32,7 @@ fn assert_best(shape: Shape, pins: &[usize], is_best: impl Fn(&str) -> bool) {
     if host.cores() < 2 {
         return corun_testing::skip("guest", "siblings with a core each need two host cores");
     }
-    let guest =
-        Guest::new(shape).pins(pins).deadline(Duration::from_secs(60 + 40 * sweeps() as u64));
+    let guest = Guest::new(shape).pins(pins).deadline(Duration::from_secs(60 + 40 * sweeps()));
     guest.assert_truth(host, &scenario(), |outcome, _| {
         Finding::all((1..=sweeps()).map(|sweep| {
             let text = outcome.text(&format!("sweep{sweep}"));

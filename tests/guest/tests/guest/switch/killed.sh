@@ -25,7 +25,7 @@ at_each_step() {
     done
 }
 
-# Kills a command at 50 times, evenly spread over how long it takes, or a part of that: the shortest of
+# Kills a command at `$times` times, evenly spread over how long it takes, or a part of that: the shortest of
 # three runs, since a busy host makes one of them long. Every other time counts from when the switch is
 # under way, however long that took.
 part=1
@@ -37,10 +37,10 @@ at_many_times() {
         this=$((($(hundredths) - begun) / part))
         [ "${took:-$this}" -lt "$this" ] || took=$this
     done
-    for number in $(seq 50); do
+    for number in $(seq $times); do
         "$@" &
         corun=$!
-        time=$((number * took * 10000 / 50))
+        time=$((number * took * 10000 / times))
         if [ $((number % 2)) = 0 ]; then
             for poll in $(seq 2000); do
                 [ ! -e $unfinished ] || break

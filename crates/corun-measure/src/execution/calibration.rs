@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use corun_record::Arm;
 
-use super::Executor;
 use super::error::ExecutionError;
 use super::local::LocalExecutor;
+use super::{ArmOutcome, Executor};
 
 /// The most operations that any kernel takes.
 const MAX_OPERATIONS: f64 = 1e18;
@@ -37,7 +37,7 @@ pub fn calibrate(
         let mut seen = f64::INFINITY;
         // A run that seems long enough may only have been held up by others: the least of some counts.
         for _ in 0..RUNS_TO_SETTLE {
-            seen = seen.min(executor.run(arm)?.makespan.as_secs_f64());
+            seen = seen.min(time_of_a_run(&executor.run(arm)?));
             if !next(operations, seen, seconds).settled || executor.elapsed() >= deadline {
                 break;
             }
@@ -55,6 +55,16 @@ pub fn calibrate(
 
 /// Runs of which the shortest is taken as how long that many operations take.
 const RUNS_TO_SETTLE: usize = 3;
+
+/// The seconds that each worker's operations take. Steady workers repeat theirs until all have done them once, so that the
+/// makespan grows with how late the last of them begins.
+fn time_of_a_run(outcome: &ArmOutcome) -> f64 {
+    let runs: u64 = outcome.workers.iter().map(|worker| u64::from(worker.runs)).sum();
+    if runs <= outcome.workers.len() as u64 {
+        return outcome.makespan.as_secs_f64();
+    }
+    outcome.workers.iter().map(|worker| worker.seconds).sum::<f64>() / runs as f64
+}
 
 #[derive(Debug, PartialEq)]
 struct Step {
@@ -80,6 +90,10 @@ fn round(operations: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use corun_record::{Evidence, WorkerSample};
+
     use super::*;
 
     #[test]
@@ -90,6 +104,29 @@ mod tests {
         assert_eq!(next(1000, 4.0, 0.2), Step { operations: 50, settled: false });
         assert_eq!(next(1, 4.0, 0.2), Step { operations: 1, settled: true });
         assert_eq!(next(u64::MAX / 2, 0.0, 0.2).operations, 1_000_000_000_000_000_000);
+    }
+
+    #[test]
+    fn a_steady_worker_that_begins_late_makes_no_run_long() {
+        let worker = |runs, seconds| WorkerSample {
+            runs,
+            seconds,
+            subtracted_s: None,
+            cpus: BTreeMap::new(),
+            check: None,
+        };
+        let outcome = |workers| ArmOutcome {
+            makespan: Duration::from_millis(90),
+            throughput: 0.0,
+            rates: BTreeMap::new(),
+            latencies: BTreeMap::new(),
+            workers,
+            evidence: Evidence::default(),
+        };
+        let each_once = outcome(vec![worker(1, 0.05), worker(1, 0.09)]);
+        assert_eq!(time_of_a_run(&each_once), 0.09);
+        let one_late = outcome(vec![worker(4499, 0.09), worker(1, 0.09)]);
+        assert!((time_of_a_run(&one_late) - 40e-6).abs() < 1e-9);
     }
 
     #[test]

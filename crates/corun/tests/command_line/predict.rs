@@ -78,7 +78,7 @@ fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
         let options = [&["--max-time=1ms", "--json=-"][..], options].concat();
         read(&Outcome::of(predict(&options).args(counts(1500))))
     };
-    let set = ["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"];
+    let set = ["--memory=host", "--set=main.nanoseconds=500", "--set=l3.background_fills=0"];
     // Readings that other programs made impossible are not used, and a caveat says so.
     let is_refused = |it: &Prediction| kinds(it).contains(&"memory-of-model");
     let tried: Vec<Prediction> = (0..3).map(|_| reported(&set)).collect();

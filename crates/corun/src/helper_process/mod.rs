@@ -26,8 +26,9 @@ pub(crate) enum HelperProcess {
 impl HelperProcess {
     /// The helper that this process is started as; none if its command line is a user's. A mistake in it ends the process.
     pub(crate) fn asked() -> Option<Self> {
-        let first = std::env::args().nth(1)?;
-        Self::has_subcommand(&first).then(Self::parse)
+        // Not every argument is Unicode; one that is not names no helper.
+        let first = std::env::args_os().nth(1)?;
+        Self::has_subcommand(first.to_str()?).then(Self::parse)
     }
 
     /// Does the helper's work until it ends.

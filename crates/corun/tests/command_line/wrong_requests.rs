@@ -1,5 +1,7 @@
 //! Requests that have no meaning, or none on this machine: one sentence, a next step, an exit code.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::common::{Outcome, corun};
@@ -9,6 +11,13 @@ fn reported(arguments: &[&str]) -> String {
     let outcome = Outcome::of(corun(["measure"]).args(arguments));
     assert_eq!(outcome.output, "");
     outcome.reported(Path::new("/nowhere"))
+}
+
+#[test]
+fn a_first_word_that_is_no_unicode_is_no_command() {
+    let outcome = Outcome::of(&mut corun([OsStr::from_bytes(b"\xff")]));
+    assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
+    assert!(!outcome.errors.contains("panicked"), "{}", outcome.errors);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io;
 
 /// How many numbers the child sends.
-const NUMBERS: usize = 5;
+const NUMBERS: usize = 10;
 /// Seconds after which the process is ended.
 const LONGEST: u32 = 5;
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_child_that_dies_gives_no_numbers() {
-        let numbers = [1.0, 2.0, 3.0, 4.0, 5.0];
+        let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
         assert_eq!(run_in_child(|| Some(numbers)).unwrap(), Some(numbers));
         assert_eq!(run_in_child(|| None).unwrap(), None);
         let dies = |how: fn()| {

@@ -14,3 +14,17 @@ pub struct Disturbed {
     /// Routines for which there were not enough moments with a core of one's own.
     pub never_alone: usize,
 }
+
+impl Disturbed {
+    /// All counts, in the order of the fields.
+    pub(crate) fn counts(self) -> [usize; 5] {
+        let Self { samples, unsteady, switched, shared, never_alone } = self;
+        [samples, unsteady, switched, shared, never_alone]
+    }
+}
+
+impl From<[usize; 5]> for Disturbed {
+    fn from([samples, unsteady, switched, shared, never_alone]: [usize; 5]) -> Self {
+        Self { samples, unsteady, switched, shared, never_alone }
+    }
+}

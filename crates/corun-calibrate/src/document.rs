@@ -85,8 +85,9 @@ impl MeasuredCore<'_> {
                 count => format!("{count} routines"),
             };
             let shared = format!(
-                "For {routines} the core was shared too often, and the least shared moments had to do: \
-                 rates may be too low, and what siblings share too small."
+                "For {routines} the core was shared too often. Forms of instructions among them count as \
+                 not measured; for the others the least shared moments had to do: rates may be too low, \
+                 and what siblings share too small."
             );
             caveats.push(Caveat::new("shared-core", shared));
         }

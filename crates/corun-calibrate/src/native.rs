@@ -211,13 +211,12 @@ impl RoutineTimer for Native {
         if let Some((_, registers)) = &mut self.filled {
             *registers = [state.general[0], state.general[1]];
         }
-        // Where the core was hardly ever alone, the best moments have to do.
-        samples.sort_by(|one, other| one.slots.total_cmp(&other.slots));
-        if alone < self.samples {
-            self.disturbed.never_alone += 1;
-        }
         self.disturbed.shared += samples.len() - alone;
-        samples.truncate(alone.max(self.samples));
+        samples.sort_by(|one, other| one.slots.total_cmp(&other.slots));
+        // Where the core was hardly ever alone, the best moments have to do.
+        let is_shared = 2 * alone < self.samples;
+        self.disturbed.never_alone += usize::from(is_shared);
+        samples.truncate(if is_shared { self.samples } else { alone });
         Spread::of(samples.iter().map(|sample| sample.cycles).collect()).ok_or_else(|| {
             CalibrateError::Unsteady {
                 what: routine.name.clone(),
@@ -227,16 +226,33 @@ impl RoutineTimer for Native {
     }
 
     fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, CalibrateError> {
-        let numbers = child::run_in_child(|| {
-            let spread = self.time(routine).ok()?;
-            let Spread { median, p10, p90, samples } = spread;
-            Some([median, p10, p90, samples as f64, self.least])
+        let before = self.disturbed;
+        let found = child::run_in_child(|| {
+            let Spread { median, p10, p90, samples } = self.time(routine).ok()?;
+            let [taken, unsteady, switched, shared, never_alone] = self.disturbed.counts();
+            Some([
+                median,
+                p10,
+                p90,
+                samples as f64,
+                self.least,
+                taken as f64,
+                unsteady as f64,
+                switched as f64,
+                shared as f64,
+                never_alone as f64,
+            ])
         });
-        let numbers = numbers.map_err(system("fork"))?;
-        Ok(numbers.map(|[median, p10, p90, samples, least]| {
-            self.least = self.least.min(least);
-            Spread { median, p10, p90, samples: samples as usize }
-        }))
+        let Some([median, p10, p90, samples, least, counts @ ..]) =
+            found.map_err(system("fork"))?
+        else {
+            return Ok(None);
+        };
+        self.least = self.least.min(least);
+        self.disturbed = Disturbed::from(counts.map(|count| count as usize));
+        // The best moments of a shared core say nothing of a form.
+        let is_alone = self.disturbed.never_alone == before.never_alone;
+        Ok(is_alone.then_some(Spread { median, p10, p90, samples: samples as usize }))
     }
 
     fn knows(&self, instruction: &Instruction) -> bool {

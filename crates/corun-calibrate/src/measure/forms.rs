@@ -1,7 +1,7 @@
 //! Latency, throughput and slots of each form of instruction that the host may execute.
 //!
 //! Everything is measured twice, a pass over all forms after the other, and counts if both times agree: what
-//! disturbs a figure for a moment does not come again at the same place.
+//! disturbs a figure for a moment does not come again at the same place. What differs is measured again.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ const SHARE: f64 = 0.04;
 const CYCLES: f64 = 0.02;
 /// By how much a stream must be slower than what chains it anyway.
 const CHAINED: f64 = 1.15;
+/// Passes over the forms of which the earlier passes do not agree.
+const REPEATED_PASSES: usize = 2;
 /// Slots a cycle are asked of the bench by a routine of this many NOPs.
 const NOPS: usize = 240;
 
@@ -57,35 +59,59 @@ pub(crate) fn forms(
 ) -> Result<Vec<FormFigure>, CalibrateError> {
     let known = all().filter(|form| bench.knows(&form.sample())).collect::<Vec<_>>();
     progress.begin(Stage::new("timing instructions", "forms", 2 * known.len() as u64));
-    let mut pass = || -> Result<Vec<Option<FormFigure>>, CalibrateError> {
+    let mut passes: Vec<Vec<FormFigure>> = vec![Vec::new(); known.len()];
+    let mut pass = |passes: &mut [Vec<FormFigure>], places: &[usize]| {
         let references = References::of(bench, &known, base)?;
-        let measured = known.iter().map(|form| {
+        for &place in places {
             progress.advance(1);
-            measure(bench, form, &references)
-        });
-        measured.collect()
+            passes[place].extend(measure(bench, &known[place], &references)?);
+        }
+        Ok::<_, CalibrateError>(())
     };
-    let (first, second) = (pass()?, pass()?);
-    let both = first.into_iter().zip(second);
-    Ok(both.filter_map(|(one, other)| agreed(&one?, &other?)).collect())
+    let mut places: Vec<usize> = (0..known.len()).collect();
+    for _ in 0..2 {
+        pass(&mut passes, &places)?;
+    }
+    for _ in 0..REPEATED_PASSES {
+        places.retain(|&place| !is_agreed(&passes[place]));
+        if places.is_empty() {
+            break;
+        }
+        progress.begin(Stage::new("timing again", "forms", places.len() as u64));
+        pass(&mut passes, &places)?;
+    }
+    Ok(passes.iter().filter_map(|passes| agreed(passes)).collect())
 }
 
-/// What both say.
-fn agreed(one: &FormFigure, other: &FormFigure) -> Option<FormFigure> {
-    let both = |one: Option<Spread>, other: Option<Spread>| {
-        let (one, other) = (one?, other?);
-        let least = one.median.min(other.median);
-        let is_same = (one.median - other.median).abs() <= SHARE * least.abs() + CYCLES;
-        // Whatever disturbs makes it slower.
-        is_same.then_some(if one.median <= other.median { one } else { other })
+/// The figures of a form.
+const FIGURES: [fn(&FormFigure) -> Option<Spread>; 3] =
+    [|form| form.latency, |form| form.cycles, |form| form.slots];
+
+/// Whether each figure that any pass has is agreed upon.
+fn is_agreed(passes: &[FormFigure]) -> bool {
+    FIGURES.iter().all(|figure| {
+        passes.iter().all(|pass| figure(pass).is_none()) || lowest_agreed(passes, *figure).is_some()
+    })
+}
+
+/// The figures that two passes have.
+fn agreed(passes: &[FormFigure]) -> Option<FormFigure> {
+    let [latency, cycles, slots] = FIGURES.map(|figure| lowest_agreed(passes, figure));
+    let figure = FormFigure { latency, cycles, slots, ..passes.first()?.clone() };
+    (latency.is_some() || cycles.is_some()).then_some(figure)
+}
+
+/// The lowest of a figure that another pass has too: disturbance only makes it higher.
+fn lowest_agreed(
+    passes: &[FormFigure],
+    figure: impl Fn(&FormFigure) -> Option<Spread>,
+) -> Option<Spread> {
+    let mut found: Vec<Spread> = passes.iter().filter_map(figure).collect();
+    found.sort_by(|one, other| one.median.total_cmp(&other.median));
+    let is_same = |pair: &&[Spread]| {
+        pair[1].median - pair[0].median <= SHARE * pair[0].median.abs() + CYCLES
     };
-    let figure = FormFigure {
-        latency: both(one.latency, other.latency),
-        cycles: both(one.cycles, other.cycles),
-        slots: both(one.slots, other.slots),
-        ..one.clone()
-    };
-    (figure.latency.is_some() || figure.cycles.is_some()).then_some(figure)
+    found.windows(2).find(is_same).map(|pair| pair[0])
 }
 
 impl References {
@@ -256,6 +282,29 @@ mod tests {
             let form = corun_model::timing::form(instruction);
             ["movq x r64", "movq r64 x", "pextrq r64 x i8"].contains(&form.as_str())
         }
+    }
+
+    #[test]
+    fn the_lowest_figure_that_two_passes_have_counts() {
+        let passes = |cycles: &[f64]| -> Vec<FormFigure> {
+            let form = |&cycles: &f64| FormFigure {
+                form: "add r64 r64".to_owned(),
+                latency: Some(Spread::exact(1.0)),
+                cycles: Some(Spread::exact(cycles)),
+                slots: None,
+                sample: None,
+            };
+            cycles.iter().map(form).collect()
+        };
+        let found = |cycles: &[f64]| {
+            let passes = passes(cycles);
+            (is_agreed(&passes), agreed(&passes).and_then(|form| form.cycles).map(|it| it.median))
+        };
+        assert_eq!(found(&[0.26, 0.25]), (true, Some(0.25)));
+        assert_eq!(found(&[0.25, 0.5]), (false, None));
+        assert_eq!(found(&[0.25, 0.5, 0.26]), (true, Some(0.25)));
+        assert_eq!(found(&[0.25]), (false, None));
+        assert!(agreed(&[]).is_none());
     }
 
     #[test]

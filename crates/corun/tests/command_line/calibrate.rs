@@ -64,7 +64,12 @@ fn a_measured_core_is_a_model_that_everything_takes() {
     let file = file.to_str().unwrap();
     let table = scratch.read("host-timing.csv");
     assert!(table.contains("\nform,slots,latency,ports,late,source\n"), "{table}");
-    assert!(table.contains("\nadd r64 r64,"), "{table}");
+    let rows = table.lines().filter(|line| !line.starts_with('#')).count() - 1;
+    assert_eq!(rows, measured.body.timing_rows);
+    if !table.contains("\nadd r64 r64,") {
+        assert!(measured.caveats.iter().any(|it| it.kind == "shared-core"), "{table}");
+        return corun_testing::skip("steady clock", "other work kept slots of the core");
+    }
     let checked = Outcome::of(&mut corun(["models", "check", file]));
     assert!(checked.output.starts_with(&format!("{file}: right; ")), "{}", checked.output);
     let differing = Outcome::of(&mut corun(["models", "diff", file, "zen3"]));

@@ -14,6 +14,7 @@ mod blocks;
 mod calibration;
 mod capacity;
 mod command_times;
+mod csv_text;
 mod fleet;
 mod fleet_report;
 mod issue;
@@ -77,6 +78,7 @@ pub use capacity::{
     FillingCurve,
 };
 pub use command_times::{CommandTimes, ProcessTimes};
+pub use csv_text::CsvText;
 pub use fleet::{
     FleetCollection, FleetCounts, FleetFate, FleetJob, FleetNode, FleetPlan, FleetStatus, FleetTask,
 };

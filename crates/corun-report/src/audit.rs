@@ -1,7 +1,7 @@
 //! An audit for the terminal and as CSV: property, expected, observed, figure, verdict.
 
 use corun_record::{
-    Audit, AuditPropertyList, AuditRow, AuditVerdict, EvidenceSource, Metric, Observation,
+    Audit, AuditPropertyList, AuditRow, AuditVerdict, CsvText, EvidenceSource, Metric, Observation,
 };
 
 use crate::figures::seconds;
@@ -158,17 +158,15 @@ const HEADER: [&str; 14] = [
 
 /// The audit as CSV with a header line: a row for each figure, the one that is judged first.
 pub fn audit_to_csv(audit: &Audit) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record(HEADER);
+    let mut table = CsvText::with_header(HEADER);
     for row in &audit.rows {
         let figures = row.observations.iter().map(Some);
         let none = row.observations.is_empty().then_some(None);
         for seen in figures.chain(none) {
-            let _ = writer.write_record(record(audit, row, seen));
+            table.row(record(audit, row, seen));
         }
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 fn record(audit: &Audit, row: &AuditRow, seen: Option<&Observation>) -> [String; 14] {

@@ -1,6 +1,6 @@
 //! Observations as CSV, one a row, for spreadsheets and plots.
 
-use corun_record::{Bench, Observation, Run};
+use corun_record::{Bench, CsvText, Observation, Run};
 
 const HEADER: [&str; 14] = [
     "workload",
@@ -30,15 +30,13 @@ pub fn bench_to_csv(bench: &Bench) -> String {
 }
 
 fn rows<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record(HEADER);
+    let mut table = CsvText::with_header(HEADER);
     for run in runs {
         for seen in &run.observations {
-            let _ = writer.write_record(row(run, seen));
+            table.row(row(run, seen));
         }
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 /// The columns of an observation: metric, arm, against, unit, value, low, high and level.

@@ -1,5 +1,6 @@
 //! Runs as tidy tables: a row a sample, a row an observation, a row a run, each of which says all that it is about.
 
+use corun_record::CsvText;
 use rusqlite::types::ValueRef;
 
 use crate::error::StoreError;
@@ -43,27 +44,21 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn table(&self, table: TidyTable, numbers: &[i64]) -> Result<String, StoreError> {
-        let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
-        let written = self.read(|it| {
+        self.read(|it| {
             let mut rows = it.prepare(table.query())?;
             let header: Vec<String> = rows.column_names().map(str::to_owned).collect();
-            let mut written = writer.write_record(&header);
+            let mut written = CsvText::with_header(&header);
             for number in numbers {
                 let mut found = rows.query([number])?;
                 while let Some(row) = found.next()? {
                     let fields: Vec<String> = (0..header.len())
                         .map(|column| Ok(text(row.get_ref(column)?)))
                         .collect::<rusqlite::Result<_>>()?;
-                    written = written.and_then(|()| writer.write_record(&fields));
+                    written.row(fields);
                 }
             }
-            Ok(written)
-        })?;
-        let whole = written.map_err(|error| error.to_string());
-        let bytes = whole.and_then(|()| writer.into_inner().map_err(|error| error.to_string()));
-        bytes
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .map_err(StoreError::Document)
+            Ok(written.finish())
+        })
     }
 }
 

@@ -19,6 +19,7 @@ use crate::keep::{
 };
 use crate::names::Wanted;
 use crate::process;
+use crate::run_id::RunId;
 use crate::store::Store;
 
 /// A run on its way into a store. It is there from its first finished step on.
@@ -292,7 +293,7 @@ impl Store {
                 [number],
                 |row| {
                     Ok(Row {
-                        id: row.get(0)?,
+                        id: row.get::<_, RunId>(0)?.0,
                         format: row.get(1)?,
                         line: row.get(2)?,
                         folder: row.get(3)?,

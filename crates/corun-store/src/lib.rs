@@ -13,6 +13,7 @@ mod list;
 mod names;
 mod place;
 mod process;
+mod run_id;
 mod schema;
 mod store;
 

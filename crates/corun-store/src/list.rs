@@ -7,6 +7,7 @@ use rusqlite::{Row, params_from_iter};
 use crate::error::StoreError;
 use crate::keep::unpacked_line;
 use crate::process;
+use crate::run_id::RunId;
 use crate::store::Store;
 
 /// Which runs are meant; of texts, `*` and `?` mean any characters and any character.
@@ -130,7 +131,7 @@ fn kept(row: &Row<'_>) -> rusqlite::Result<(i64, KeptRun)> {
     let tags: Option<String> = row.get(13)?;
     let writer: Option<String> = row.get(11)?;
     let run = KeptRun {
-        id: row.get(1)?,
+        id: row.get::<_, RunId>(1)?.0,
         document: row.get(2)?,
         started: row.get(3)?,
         elapsed_s: row.get(4)?,

@@ -4,6 +4,7 @@ use corun_record::{Body, Document, PredictionSweep, Run, may_mean, nearest_first
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::error::StoreError;
+use crate::run_id::RunId;
 use crate::store::Store;
 
 /// Which runs `last` counts; a run that is named otherwise may be any.
@@ -45,7 +46,7 @@ impl Store {
             let mut found = it.prepare(
                 "SELECT number, id FROM runs WHERE id LIKE ?1 || '%' ORDER BY id LIMIT 6",
             )?;
-            found.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            found.query_map([name], |row| Ok((row.get(0)?, row.get::<_, RunId>(1)?.0)))?.collect()
         })?;
         match &beginning[..] {
             [] => Err(self.none(name)),

@@ -5,7 +5,7 @@ mod plot;
 mod tests;
 
 use corun_record::{
-    CapacityCurve, CapacityLevel, Estimate, Filling, Record, Source, on_lines, on_one_line,
+    CapacityCurve, CapacityLevel, CsvText, Estimate, Filling, Record, Source, on_lines, on_one_line,
 };
 use corun_stats::{TOO_UNCERTAIN, percent};
 
@@ -54,14 +54,12 @@ pub fn capacity_to_terminal(curve: &Record<CapacityCurve>, columns: u16) -> Stri
 
 /// The points of both orders as CSV with a header line; a utilisation that was not read is empty.
 pub fn capacity_to_csv(curve: &Record<CapacityCurve>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record([
+    let mut table = CsvText::with_header([
         "order", "busy", "nominal", "reported", "arm", "used", "low", "high", "level", "blocks",
     ]);
     for order in &curve.body.orders {
         for point in &order.points {
-            let _ = writer.write_record([
+            table.row([
                 order.filling.name().to_owned(),
                 point.busy.to_string(),
                 point.nominal.to_string(),
@@ -75,7 +73,7 @@ pub fn capacity_to_csv(curve: &Record<CapacityCurve>) -> String {
             ]);
         }
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 /// The answer in one sentence, or why there is none.

@@ -2,7 +2,7 @@
 
 pub(crate) mod words;
 
-use corun_record::{FleetReport, Record, on_lines, on_one_line};
+use corun_record::{CsvText, FleetReport, Record, on_lines, on_one_line};
 
 use crate::grid::grid;
 use crate::markdown::{self, literal};
@@ -84,9 +84,7 @@ pub fn fleet_report_to_markdown(record: &Record<FleetReport>) -> String {
 
 /// The value of each node as CSV with a header line.
 pub fn fleet_report_to_csv(record: &Record<FleetReport>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record([
+    let mut table = CsvText::with_header([
         "hardware",
         "program",
         "metric",
@@ -111,7 +109,7 @@ pub fn fleet_report_to_csv(record: &Record<FleetReport>) -> String {
                 for value in &figure.values {
                     let odd = value.outlying.as_ref();
                     let number = |it: Option<f64>| it.map_or_else(String::new, |it| it.to_string());
-                    let _ = writer.write_record([
+                    table.row([
                         of_type.name.clone(),
                         program.workload.clone(),
                         metric.as_str().unwrap_or_default().to_owned(),
@@ -133,7 +131,7 @@ pub fn fleet_report_to_csv(record: &Record<FleetReport>) -> String {
             }
         }
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 #[cfg(test)]

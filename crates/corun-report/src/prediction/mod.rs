@@ -151,7 +151,7 @@ pub fn alone(prediction: &Prediction) -> String {
     }
 }
 
-/// A row for each figure, predicted and measured side by side.
+/// A row for each figure, predicted and, of the same core, measured beside it.
 pub fn figures(prediction: &Prediction) -> Table {
     let row = |name: &str, metric: Metric, show: fn(&Estimate) -> String| {
         let of = |source| prediction.estimate(metric, source);
@@ -171,7 +171,13 @@ pub fn figures(prediction: &Prediction) -> Table {
     let rows =
         rows.into_iter().zip(ratios).map(|(row, ratio)| [row.to_vec(), vec![ratio]].concat());
     let header = ["", "predicted", "measured", "predicted / measured"].map(str::to_owned);
-    Table { header: header.to_vec(), rows: rows.collect() }
+    let mut table = Table { header: header.to_vec(), rows: rows.collect() };
+    if !prediction.core.is_own {
+        // Measured on this host's core, which is another one.
+        table.header.truncate(2);
+        table.rows.iter_mut().for_each(|row| row.truncate(2));
+    }
+    table
 }
 
 /// The ratio of a metric's two figures; that of cycles has an interval.

@@ -5,8 +5,8 @@ mod tests;
 mod timeline;
 
 use corun_record::{
-    ListedCost, ListedLoad, ListedPolicy, LoadParameter, Schedule, ScheduledRun, ScheduledTimes,
-    SchedulingList, on_one_line,
+    CsvText, ListedCost, ListedLoad, ListedPolicy, LoadParameter, Schedule, ScheduledRun,
+    ScheduledTimes, SchedulingList, on_one_line,
 };
 use corun_stats::percent;
 
@@ -197,13 +197,11 @@ const HEADER: [&str; 25] = [
 
 /// The runs as CSV with a header line.
 pub fn schedule_to_csv(schedule: &Schedule) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record(HEADER);
+    let mut table = CsvText::with_header(HEADER);
     for run in &schedule.runs {
-        let _ = writer.write_record(csv_row(run));
+        table.row(csv_row(run));
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 fn csv_row(run: &ScheduledRun) -> [String; 25] {

@@ -1,6 +1,6 @@
 //! A study's figures as CSV, one a row.
 
-use corun_record::{Estimate, Published, StudyFigure, StudyResult};
+use corun_record::{CsvText, Estimate, Published, StudyFigure, StudyResult};
 
 const HEADER: [&str; 24] = [
     "study",
@@ -31,13 +31,11 @@ const HEADER: [&str; 24] = [
 
 /// The result as CSV with a header line.
 pub fn study_to_csv(result: &StudyResult) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record(HEADER);
+    let mut table = CsvText::with_header(HEADER);
     for figure in &result.figures {
-        let _ = writer.write_record(row(result, figure));
+        table.row(row(result, figure));
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 /// Numbers in one cell, apart by a space.

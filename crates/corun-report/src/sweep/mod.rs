@@ -1,7 +1,7 @@
 //! Predictions of several programs on several cores: a row for each cell.
 
 use corun_record::{
-    Metric, Observation, PredictionSweep, Record, Source, SweepCell, on_lines, on_one_line,
+    CsvText, Metric, Observation, PredictionSweep, Record, Source, SweepCell, on_lines, on_one_line,
 };
 
 use crate::csv::figure;
@@ -118,9 +118,7 @@ fn caveats(sweep: &PredictionSweep) -> Vec<String> {
 
 /// The predicted figures of each cell as CSV with a header line; a cell that failed has a row with the reason.
 pub fn sweep_to_csv(record: &Record<PredictionSweep>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record([
+    let mut table = CsvText::with_header([
         "program", "model", "settings", "metric", "arm", "against", "unit", "value", "low", "high",
         "level", "failure",
     ]);
@@ -129,15 +127,15 @@ pub fn sweep_to_csv(record: &Record<PredictionSweep>) -> String {
         let seen = cell.prediction.iter().flat_map(|it| &it.observations);
         for seen in seen.filter(|it| it.source == Source::Predicted) {
             let row = head.iter().cloned().chain(figure(seen)).chain([String::new()]);
-            let _ = writer.write_record(row.collect::<Vec<_>>());
+            table.row(row.collect::<Vec<_>>());
         }
         if let Some(failure) = &cell.failure {
             let mut row = vec![String::new(); 8];
             row.push(failure.clone());
-            let _ = writer.write_record(head.iter().chain(&row));
+            table.row(head.iter().chain(&row));
         }
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 #[cfg(test)]

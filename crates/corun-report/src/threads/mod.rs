@@ -4,8 +4,8 @@
 mod tests;
 
 use corun_record::{
-    Advice, Candidate, Goal, Metric, Observation, Record, Standing, ThreadSweep, ThreadVerdict,
-    on_one_line,
+    Advice, Candidate, CsvText, Goal, Metric, Observation, Record, Standing, ThreadSweep,
+    ThreadVerdict, on_one_line,
 };
 
 use crate::bars::{Bar, bars};
@@ -79,10 +79,8 @@ pub(crate) fn table(sweep: &ThreadSweep) -> Table {
 
 /// The candidates as CSV with a header line; an interval that is not known is empty.
 pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
     let sweep = &sweep.body;
-    // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record([
+    let mut table = CsvText::with_header([
         "arm", "workers", "cpus", "standing", "blocks", "metric", "unit", "value", "low", "high",
         "level",
     ]);
@@ -92,7 +90,7 @@ pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
         };
         let cpus: Vec<String> = candidate.arm.cpus.iter().map(u32::to_string).collect();
         let name = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let _ = writer.write_record([
+        table.row([
             candidate.arm.id.clone(),
             candidate.arm.workers.to_string(),
             cpus.join(" "),
@@ -106,7 +104,7 @@ pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
             seen.estimate.level.to_string(),
         ]);
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+    table.finish()
 }
 
 /// The answer in one sentence, or why there is none.

@@ -31,6 +31,24 @@ fn a_damaged_store_is_reported_and_left_as_it_is() {
     }
 }
 
+/// An id becomes the name of a file, and this store was written by somebody else.
+#[test]
+fn an_id_that_is_none_is_refused_wherever_it_is_read() {
+    for id in ["../../pwned", "/tmp/pwned", "", "ABCDEF00", "0123 567"] {
+        let folder = Folder::new();
+        let mut store = folder.store();
+        store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 20).to_json()).unwrap();
+        drop(store);
+        let connection = Connection::open(folder.file("corun.db")).unwrap();
+        connection.execute("UPDATE runs SET id = ?1", [id]).unwrap();
+        drop(connection);
+        let mut store = folder.store();
+        let listed = store.list(&Default::default()).map(|_| ()).unwrap_err();
+        assert!(listed.to_string().contains("expected an id of hexadecimal digits"), "{listed}");
+        assert!(store.resume("last").is_err(), "{id}");
+    }
+}
+
 /// A process that was killed leaves a log beside its store. Where the store was moved away without it, the log is not written
 /// into the new one.
 #[test]

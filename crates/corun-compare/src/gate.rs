@@ -3,7 +3,7 @@
 //! A row fails if its whole interval is worse by more than the limit, so that noise alone fails as seldom as the
 //! confidence says.
 
-use corun_record::{ComparedObservation, ComparisonGate, Sense};
+use corun_record::{ComparedObservation, ComparisonGate, RunComparison, Sense};
 
 /// What `--fail-on` asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,8 +14,9 @@ pub enum FailOn {
     Inconclusive,
 }
 
-/// The outcome of these conditions; `None` if there are none.
-pub fn gate(conditions: &[FailOn], rows: &[ComparedObservation]) -> Option<ComparisonGate> {
+/// The outcome of these conditions; `None` if there are none. What could not be compared because its program failed fails
+/// all of them.
+pub fn gate(conditions: &[FailOn], comparison: &RunComparison) -> Option<ComparisonGate> {
     if conditions.is_empty() {
         return None;
     }
@@ -25,16 +26,28 @@ pub fn gate(conditions: &[FailOn], rows: &[ComparedObservation]) -> Option<Compa
     });
     let worse_by = limits.reduce(f64::min);
     let limit = worse_by.unwrap_or(0.0).ln_1p();
-    let counted =
-        || (0..).zip(rows).filter(|(_, row)| !row.restates && row.sense != Sense::Neither);
+    let counted = || {
+        (0..)
+            .zip(&comparison.observations)
+            .filter(|(_, row)| !row.restates && row.sense != Sense::Neither)
+    };
     let of = |standing: Standing| -> Vec<u32> {
         counted().filter(|(_, row)| standing_of(row, limit) == standing).map(|it| it.0).collect()
     };
     let (worse, undecided) = (of(Standing::Worse), of(Standing::Undecided));
     let inconclusive_fails = conditions.contains(&FailOn::Inconclusive);
-    let fails =
-        (worse_by.is_some() && !worse.is_empty()) || (inconclusive_fails && !undecided.is_empty());
-    Some(ComparisonGate { worse_by, inconclusive_fails, worse, undecided, passes: !fails })
+    let spoiled = comparison.not_compared.iter().filter(|it| it.spoiled).count();
+    let fails = spoiled > 0
+        || (worse_by.is_some() && !worse.is_empty())
+        || (inconclusive_fails && !undecided.is_empty());
+    Some(ComparisonGate {
+        worse_by,
+        inconclusive_fails,
+        worse,
+        undecided,
+        spoiled: u32::try_from(spoiled).unwrap_or(u32::MAX),
+        passes: !fails,
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

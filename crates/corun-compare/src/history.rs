@@ -28,11 +28,11 @@ impl Earlier {
     }
 }
 
-/// The earlier runs in the order of time, each once, without those that are compared.
+/// The earlier runs in the order of time, each once, without those that are compared and those that failed.
 pub(crate) fn each_once<'a>(history: &'a [Subject], compared: &[&Subject]) -> Vec<&'a Subject> {
     let mut found: Vec<&Subject> = Vec::new();
     for run in history {
-        if !found.iter().chain(compared).any(|it| it.is_same_run(run)) {
+        if run.spoiled().is_none() && !found.iter().chain(compared).any(|it| it.is_same_run(run)) {
             found.push(run);
         }
     }

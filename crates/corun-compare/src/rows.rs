@@ -78,6 +78,7 @@ pub fn compare(
         }
     }
     let mut caveats = sentences::caveats(&comparison);
+    caveats.extend(runs.iter().flat_map(sentences::of_run));
     let left_out = earlier.iter().map(|it| it.left_out).max().unwrap_or(0);
     caveats.extend(sentences::left_out(left_out));
     let mut with_itself: Vec<&str> =
@@ -161,6 +162,7 @@ impl<'a> Matching<'a> {
                     run: self.run,
                     what: base.title(),
                     reason: "the run has no such workload".to_owned(),
+                    spoiled: false,
                 }),
             }
         }
@@ -173,6 +175,16 @@ impl<'a> Matching<'a> {
         pairs: &mut Vec<Pair<'a>>,
         refused: &mut Vec<NotCompared>,
     ) {
+        let sides = [(&self.base.name, base), (&self.other.name, other)];
+        if let Some((name, why)) = sides.iter().find_map(|(name, it)| Some((name, it.spoiled()?))) {
+            refused.push(NotCompared {
+                run: self.run,
+                what: base.title(),
+                reason: format!("in {name} {why}"),
+                spoiled: true,
+            });
+            return;
+        }
         // An arm that is named for one run only is meant of both.
         let arms = [&self.base.arm, &self.other.arm];
         let [base_arm, other_arm] =
@@ -278,6 +290,7 @@ impl Pair<'_> {
             run: self.run,
             what: format!("{of}{} of {}", name(self.before), self.before.arm),
             reason: reason.to_owned(),
+            spoiled: false,
         }
     }
 

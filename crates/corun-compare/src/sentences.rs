@@ -3,6 +3,8 @@
 use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison};
 use corun_stats::{FLOOR_DEVIATION, Unsettled, percent};
 
+use crate::rows::Named;
+
 /// Earlier runs from which on the history weighs more than the floor in most cases.
 const ENOUGH_RUNS: u32 = 10;
 
@@ -18,6 +20,10 @@ pub(crate) fn of_row(
     let bound = percent(practical);
     match row.answer {
         ChangeAnswer::NoChange => format!("{what}: no change beyond {bound}: {figure}."),
+        // An interval of any width at all is no figure.
+        ChangeAnswer::Inconclusive if unsettled == Some(Unsettled::TooUncertain) => {
+            format!("{what}: inconclusive: {}.", why(row, unsettled, &bound))
+        }
         ChangeAnswer::Inconclusive => {
             format!("{what}: inconclusive: {figure}, {}.", why(row, unsettled, &bound))
         }
@@ -63,6 +69,18 @@ pub(crate) fn with_itself(name: &str) -> Caveat {
             "The base and {name} are the same run: comparing a run with itself shows no change."
         ),
     )
+}
+
+/// What may have disturbed a run that is compared, each once however many workloads it has.
+pub(crate) fn of_run(run: &Named) -> Vec<Caveat> {
+    let mut found: Vec<Caveat> = Vec::new();
+    for caveat in run.subjects.iter().flat_map(|it| &it.caveats).filter(|it| it.disturbs()) {
+        let sentence = format!("In {}: {}", run.name, caveat.sentence);
+        if !found.iter().any(|it| it.sentence == sentence) {
+            found.push(Caveat::new(&*caveat.kind, sentence));
+        }
+    }
+    found
 }
 
 /// Which earlier runs were not used, if any.

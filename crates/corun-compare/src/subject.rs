@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use corun_record::{
-    Actionable, AnyDocument, Arm, Exit, Observation, Prediction, ReadError, Record, Run, Sample,
-    StudyFigure, StudyResult, ThreadSweep, excerpt,
+    Actionable, AnyDocument, Arm, Caveat, Exit, Observation, Prediction, ReadError, Record, Run,
+    Sample, StudyFigure, StudyResult, ThreadSweep, excerpt,
 };
 
 use crate::facts::Facts;
@@ -33,6 +33,8 @@ pub struct Subject {
     pub(crate) arms: Vec<Arm>,
     pub(crate) observations: Vec<Observation>,
     pub(crate) samples: Vec<Sample>,
+    /// What limits trust in all of it.
+    pub(crate) caveats: Vec<Caveat>,
 }
 
 /// Why a text has nothing to compare.
@@ -137,6 +139,7 @@ impl From<Run> for Subject {
             arms: run.arms,
             observations: run.observations,
             samples: run.samples,
+            caveats: run.caveats,
         }
     }
 }
@@ -161,6 +164,7 @@ impl From<Record<ThreadSweep>> for Subject {
             arms: sweep.candidates.into_iter().map(|candidate| candidate.arm).collect(),
             observations: sweep.observations,
             samples: sweep.samples,
+            caveats: record.caveats,
         }
     }
 }
@@ -189,6 +193,7 @@ impl From<Prediction> for Subject {
             arms: Vec::new(),
             observations: prediction.observations,
             samples: Vec::new(),
+            caveats: prediction.caveats,
         }
     }
 }
@@ -199,6 +204,11 @@ impl Subject {
         (&self.started, self.seed, &self.label, self.samples.len())
             == (&other.started, other.seed, &other.label, other.samples.len())
             && self.observations == other.observations
+    }
+
+    /// Why its figures are not of the work that was asked for, if they are not.
+    pub(crate) fn spoiled(&self) -> Option<&str> {
+        self.caveats.iter().find(|it| it.spoils()).map(|it| it.sentence.as_str())
     }
 
     /// Whether both are of the same thing: workload, core model and experiment.
@@ -228,6 +238,12 @@ impl Subject {
     /// The name of a built-in workload, or the command's file name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether this names it: the name of its workload, or the first words of its label, as in the list of kept runs.
+    pub fn is_called(&self, name: &str) -> bool {
+        let rest = self.label.strip_prefix(name);
+        self.name == name || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     }
 
     /// The arms that it has observations of.

@@ -1,14 +1,15 @@
 //! A workload's figures over its runs, with the places where their level changes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::{
-    Actionable, ChangeAnswer, Exit, Metric, Observation, Sense, Trend, TrendChange, TrendPoint,
-    TrendRun, TrendSeries, excerpt,
+    Actionable, Caveat, ChangeAnswer, Exit, Metric, Observation, Sense, Trend, TrendChange,
+    TrendPoint, TrendRun, TrendSeries, excerpt,
 };
-use corun_stats::{ChangePoint, change_points};
+use corun_stats::{CHANGE_POINTS_FROM_VALUES, ChangePoint, change_points};
 
 use crate::metrics::{is_compared, is_of_all_work, sense};
+use crate::pairs::load;
 use crate::rows::Named;
 use crate::subject::Subject;
 
@@ -86,12 +87,15 @@ impl Key<'_> {
     }
 }
 
-/// The trend of a workload over these runs.
+/// The trend of a workload over these runs, and what limits trust in it.
 ///
 /// # Errors
 /// If the runs are not of one workload, or have nothing in common.
-pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<Trend, TrendError> {
-    let members = members(runs, request.workload.as_deref())?;
+pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<(Trend, Vec<Caveat>), TrendError> {
+    let mut members = members(runs, request.workload.as_deref())?;
+    let all = members.len();
+    members.retain(|it| it.subject.spoiled().is_none());
+    let failed = all - members.len();
     let Some(last) = members.last() else { return Err(TrendError::NothingInCommon) };
     let mut keys: Vec<Key<'_>> = Vec::new();
     for Member { subject, .. } in &members {
@@ -108,13 +112,60 @@ pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<Trend, TrendError
     if series.is_empty() {
         return Err(TrendError::NothingInCommon);
     }
-    Ok(Trend {
+    let caveats = caveats(&members, failed, &series);
+    let trend = Trend {
         workload: last.subject.label.clone(),
         runs: listed(&members),
         error_rate: request.error_rate,
         practical: request.practical,
         series,
-    })
+    };
+    Ok((trend, caveats))
+}
+
+/// What limits trust: runs that failed or were disturbed, and series too short to show a change.
+fn caveats(members: &[Member<'_>], failed: usize, series: &[TrendSeries]) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if failed > 0 {
+        let sentence = format!("{failed} runs are left out: their program failed.");
+        caveats.push(Caveat::new("failed-runs", sentence));
+    }
+    let points = || series.iter().flat_map(|it| &it.points);
+    if points().any(|it| it.disturbed) {
+        let runs: BTreeSet<u32> = points().filter(|it| it.disturbed).map(|it| it.run).collect();
+        caveats.push(Caveat::new(
+            "foreign-load",
+            format!(
+                "In {} of {} runs other programs took the workers' CPUs: their values are shown, and no change is judged by \
+                 them.",
+                runs.len(),
+                members.len()
+            ),
+        ));
+    }
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for member in members {
+        let disturbing = member.subject.caveats.iter().filter(|it| it.disturbs());
+        let of_member: BTreeSet<&str> = disturbing.map(|it| it.kind.as_str()).collect();
+        of_member.into_iter().for_each(|kind| *kinds.entry(kind).or_default() += 1);
+    }
+    for (kind, runs) in kinds {
+        let sentence = format!("{runs} of {} runs carry the caveat `{kind}`.", members.len());
+        caveats.push(Caveat::new(kind, sentence));
+    }
+    let judged = |it: &TrendSeries| it.points.iter().filter(|point| !point.disturbed).count();
+    if let Some(fewest) =
+        series.iter().map(judged).min().filter(|it| *it < CHANGE_POINTS_FROM_VALUES)
+    {
+        caveats.push(Caveat::new(
+            "few-runs",
+            format!(
+                "A series has {fewest} values that can be judged: no change is found in fewer than \
+                 {CHANGE_POINTS_FROM_VALUES}, so that none is shown does not mean that there is none."
+            ),
+        ));
+    }
+    caveats
 }
 
 /// The runs of the workload, the oldest first, each once.
@@ -126,9 +177,7 @@ fn members<'a>(runs: &'a [Named], workload: Option<&str>) -> Result<Vec<Member<'
     let labels = |members: &mut dyn Iterator<Item = Member<'a>>| {
         members.map(|member| member.subject.label.as_str()).collect::<BTreeSet<&str>>()
     };
-    let is_wanted = |member: &Member<'_>| {
-        workload.is_none_or(|it| member.subject.label == it || member.subject.name == it)
-    };
+    let is_wanted = |member: &Member<'_>| workload.is_none_or(|it| member.subject.is_called(it));
     let found = labels(&mut all().filter(is_wanted));
     match (found.len(), workload) {
         (0, Some(wanted)) => {
@@ -201,15 +250,23 @@ fn one_series(
     let points: Vec<TrendPoint> = (0..)
         .zip(members)
         .filter(|(_, member)| is_comparable(member))
-        .filter_map(|(run, member)| Some(TrendPoint { run, estimate: found(member)? }))
+        .filter_map(|(run, member)| {
+            let estimate = found(member)?;
+            let arms = [Some(&key.arm), key.against.as_ref()];
+            Some(TrendPoint { run, estimate, disturbed: load(member.subject, arms).decides() })
+        })
         .filter(|point| point.estimate.value > 0.0 && point.estimate.value.is_finite())
         .collect();
     if points.len() < 2 {
         return None;
     }
     let sense = sense(key);
-    let logs: Vec<f64> = points.iter().map(|point| point.estimate.value.ln()).collect();
-    let changes = changes(&logs, sense, request);
+    let judged: Vec<usize> = (0..points.len()).filter(|&at| !points[at].disturbed).collect();
+    let logs: Vec<f64> = judged.iter().map(|&at| points[at].estimate.value.ln()).collect();
+    let mut changes = changes(&logs, sense, request);
+    for change in &mut changes {
+        change.point = judged[change.point as usize] as u32;
+    }
     Some(TrendSeries {
         core_model: core_model.cloned(),
         metric: key.metric,

@@ -72,6 +72,9 @@ pub struct TrendPoint {
     pub run: u32,
     /// The value, with the run's own interval.
     pub estimate: Estimate,
+    /// Whether other programs took so much of the workers' CPUs that the value is not judged.
+    #[serde(default)]
+    pub disturbed: bool,
 }
 
 /// A change of the level of a series.

@@ -131,7 +131,7 @@ fn what_other_programs_took_is_no_change_of_the_program() {
     let seen = row(&loaded, Metric::Makespan, "spread");
     assert_eq!((seen.answer, seen.disturbed), (ChangeAnswer::Inconclusive, true));
     assert!(seen.sentence.contains("other programs took the workers' CPUs"), "{}", seen.sentence);
-    let gate = gate(&[FailOn::WorseBy(0.02)], &loaded.observations).unwrap();
+    let gate = gate(&[FailOn::WorseBy(0.02)], &loaded).unwrap();
     assert!(gate.passes && gate.undecided.len() == 2, "{gate:?}");
 }
 
@@ -150,7 +150,7 @@ fn what_says_the_same_is_counted_once() {
 fn a_gate_fails_by_the_interval_and_not_by_the_point() {
     let base = run(1, [10.0, 12.0]);
     let of = |other: &Value, history: &[Value], conditions: &[FailOn]| {
-        gate(conditions, &compared(&base, other, history).observations).expect("conditions")
+        gate(conditions, &compared(&base, other, history)).expect("conditions")
     };
     let by_two = [FailOn::WorseBy(0.02)];
     let either = [FailOn::WorseBy(0.02), FailOn::Inconclusive];
@@ -165,14 +165,52 @@ fn a_gate_fails_by_the_interval_and_not_by_the_point() {
     assert!(equal.passes && equal.undecided.is_empty(), "{equal:?}");
     let better = of(&run(2, [12.0, 14.4]), &[], &either);
     assert!(better.passes && better.undecided.is_empty(), "{better:?}");
-    assert!(gate(&[], &compared(&base, &little, &[]).observations).is_none());
+    assert!(gate(&[], &compared(&base, &little, &[])).is_none());
+}
+
+/// A run whose caveats have this kind.
+pub(crate) fn with_caveat(mut document: Value, kind: &str, sentence: &str) -> Value {
+    document["caveats"] = json!([{ "kind": kind, "sentence": sentence }]);
+    document
+}
+
+#[test]
+fn a_run_whose_program_failed_is_not_compared_and_passes_no_gate() {
+    let base = run(1, [10.0, 12.0]);
+    let said = "8 of 8 runs did not end with exit status 0.";
+    let failed = with_caveat(run(2, [2000.0, 2400.0]), "failed-runs", said);
+    for [one, other] in [[&base, &failed], [&failed, &base]] {
+        let comparison = compared(one, other, &[]);
+        assert_eq!(comparison.observations, []);
+        let [refused] = &comparison.not_compared[..] else { panic!("{comparison:?}") };
+        assert!(refused.spoiled && refused.reason.ends_with(said), "{refused:?}");
+        for condition in [FailOn::WorseBy(0.02), FailOn::Inconclusive] {
+            let gate = gate(&[condition], &comparison).expect("a condition");
+            assert_eq!((gate.passes, gate.spoiled), (false, 1));
+        }
+    }
+    // Nor does it say how much equal runs differ.
+    let history: Vec<Value> = (3..6)
+        .map(|index| with_caveat(run(index, [f64::from(index), 12.0]), "failed-runs", said))
+        .collect();
+    let comparison = compared(&base, &run(2, [9.0, 12.0]), &history);
+    assert_eq!(row(&comparison, Metric::Makespan, "spread").earlier_runs, 0);
+}
+
+#[test]
+fn what_disturbed_a_run_is_said_of_the_comparison() {
+    let base = run(1, [10.0, 12.0]);
+    let disturbed = with_caveat(run(2, [10.0, 12.0]), "steal", "The hypervisor took time.");
+    let (_, caveats) = compare(&[named("a", &base), named("b", &disturbed)], &[], &REQUEST);
+    let carried = caveats.iter().find(|it| it.kind == "steal").expect("it travels");
+    assert_eq!(carried.sentence, "In b: The hypervisor took time.");
 }
 
 #[test]
 fn a_yield_that_falls_because_single_workers_got_faster_is_not_worse() {
     let comparison = compared(&run(1, [10.0, 12.0]), &run(2, [12.0, 12.0]), &[]);
     assert_eq!(row(&comparison, Metric::SmtYield, "full").answer, ChangeAnswer::Lower);
-    let gate = gate(&[FailOn::WorseBy(0.02)], &comparison.observations).unwrap();
+    let gate = gate(&[FailOn::WorseBy(0.02)], &comparison).unwrap();
     assert!(gate.passes && gate.worse.is_empty(), "{gate:?}");
 }
 

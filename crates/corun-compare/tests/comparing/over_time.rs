@@ -5,7 +5,7 @@ use corun_record::{ChangeAnswer, Metric, Trend};
 use serde_json::Value;
 
 use crate::made_up::run;
-use crate::named;
+use crate::{named, waiting, with_caveat};
 
 fn request() -> TrendRequest {
     TrendRequest {
@@ -33,7 +33,42 @@ fn history() -> Vec<Named> {
 }
 
 fn found(runs: &[Named], request: &TrendRequest) -> Trend {
-    trend(runs, request).unwrap_or_else(|error| panic!("{error}"))
+    trend(runs, request).unwrap_or_else(|error| panic!("{error}")).0
+}
+
+#[test]
+fn what_failed_or_was_disturbed_marks_no_change_and_that_is_said() {
+    let failed = |index| with_caveat(run(index, [1.0, 1.2]), "failed-runs", "All runs failed.");
+    let disturbed = |index| waiting(run(index, [5.0, 6.0]), 0.5);
+    let document = |index: u32| match index {
+        0..6 => run(index, [10.0, 12.0]),
+        6..12 => disturbed(index),
+        _ => failed(index),
+    };
+    let runs: Vec<Named> =
+        (0..15).map(|index| named(&format!("run{index}"), &document(index))).collect();
+    let (shown, caveats) = trend(&runs, &request()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(shown.runs.len(), 12, "failed runs are left out");
+    for series in &shown.series {
+        assert_eq!(series.changes, [], "{series:?}");
+        let judged = series.points.iter().filter(|point| !point.disturbed).count();
+        assert_eq!((series.points.len(), judged), (12, 6), "{series:?}");
+    }
+    let kinds: Vec<&str> = caveats.iter().map(|it| it.kind.as_str()).collect();
+    assert_eq!(kinds, ["failed-runs", "foreign-load"]);
+    let (_, few) = trend(&runs[..3], &request()).expect("three runs");
+    assert!(few.iter().any(|it| it.kind == "few-runs"), "{few:?}");
+}
+
+#[test]
+fn a_workload_is_called_by_its_first_words_as_in_the_list_of_runs() {
+    let runs = [named("a", &run(1, [10.0, 12.0])), named("b", &run(2, [10.0, 12.0]))];
+    for name in ["./solver", "./solver input", "solver"] {
+        let request = TrendRequest { workload: Some(name.to_owned()), ..request() };
+        assert_eq!(found(&runs, &request).runs.len(), 2, "{name}");
+    }
+    let part = TrendRequest { workload: Some("./solv".to_owned()), ..request() };
+    assert!(matches!(trend(&runs, &part), Err(TrendError::NoSuchWorkload { .. })));
 }
 
 #[test]

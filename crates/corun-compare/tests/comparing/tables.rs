@@ -58,7 +58,7 @@ fn a_trend_has_a_series_for_each_core_model() {
         error_rate: 0.05,
         practical: 0.02,
     };
-    let trend = trend(&runs, &request).unwrap_or_else(|error| panic!("{error}"));
+    let (trend, _) = trend(&runs, &request).unwrap_or_else(|error| panic!("{error}"));
     let described = |it: &TrendSeries| {
         let values = it.points.iter().map(|point| point.estimate.value);
         (it.core_model.clone().unwrap_or_default(), values.collect::<Vec<f64>>())

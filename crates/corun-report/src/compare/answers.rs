@@ -70,6 +70,11 @@ pub fn gate(gate: &ComparisonGate) -> String {
         let fails = if gate.inconclusive_fails { "" } else { ", which does not fail it" };
         parts.push(format!("{} not decided{fails}", gate.undecided.len()));
     }
+    match gate.spoiled {
+        0 => {}
+        1 => parts.push("a run that failed, which fails it".to_owned()),
+        many => parts.push(format!("{many} workloads of runs that failed, which fails it")),
+    }
     let outcome = if gate.passes { "passed" } else { "failed" };
     match parts.is_empty() {
         true => format!("--fail-on: {outcome}."),

@@ -59,12 +59,14 @@ fn record() -> Record<RunComparison> {
             run: 1,
             what: "time of spread".to_owned(),
             reason: "the runs did not do the same amount of work".to_owned(),
+            spoiled: false,
         }],
         gate: Some(ComparisonGate {
             worse_by: Some(0.02),
             inconclusive_fails: false,
             worse: vec![0],
             undecided: vec![1],
+            spoiled: 0,
             passes: false,
         }),
     };
@@ -122,8 +124,11 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
         started: format!("2026-01-0{}T12:00:00Z", index + 1),
         changed: if index == 3 { vec!["kernel: 6.1 became 6.2".to_owned()] } else { Vec::new() },
     };
-    let point =
-        |(run, value): (u32, &f64)| TrendPoint { run, estimate: estimate(value * 0.2, 1.01) };
+    let point = |(run, value): (u32, &f64)| TrendPoint {
+        run,
+        estimate: estimate(value * 0.2, 1.01),
+        disturbed: false,
+    };
     let trend = Trend {
         workload: "./solver".to_owned(),
         runs: (0..6).map(run).collect(),
@@ -151,6 +156,17 @@ fn a_trend_is_a_run_a_line_with_its_changes_marked() {
     let text = trend_to_terminal(&record, 80);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!(text);
+
+    let mut disturbed = record.clone();
+    disturbed.body.series[0].changes.clear();
+    disturbed.body.series[0].points[5].disturbed = true;
+    disturbed.caveats.push(Caveat::new("few-runs", "Few runs."));
+    let text = trend_to_terminal(&disturbed, 80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let answer = "time of spread: too few runs to show a change (5 that can be judged).";
+    assert!(text.to_lowercase().starts_with(answer), "{text}");
+    assert_eq!(text.matches("  disturbed\n").count(), 1, "{text}");
+    assert!(text.contains("What limits trust:\n- Few runs."), "{text}");
     let predicted = TrendSeries {
         source: Source::Predicted,
         core_model: Some("zen5".to_owned()),

@@ -1,16 +1,18 @@
 //! The document of `corun compare --over-time` as a plot that is also a table: a run a line, with its interval on a common scale.
 
-use corun_record::{Record, Trend, TrendChange, TrendSeries};
-use corun_stats::percent;
+use corun_record::{Record, Trend, TrendChange, TrendSeries, on_one_line};
+use corun_stats::{CHANGE_POINTS_FROM_VALUES, percent};
 
 use super::comparison::quantity;
 use crate::prose::plural;
-use crate::terminal::wrap;
+use crate::terminal::{section, wrap};
 
 /// The plot is not wider than this.
 const MAX_WIDTH: usize = 60;
 /// Nor narrower.
 const MIN_WIDTH: usize = 12;
+/// Behind a value that is not judged.
+const DISTURBED: &str = "  disturbed";
 
 /// The trend as text for a terminal of this many columns.
 pub fn trend_to_terminal(record: &Record<Trend>, columns: u16) -> String {
@@ -30,6 +32,8 @@ pub fn trend_to_terminal(record: &Record<Trend>, columns: u16) -> String {
         text.push_str(&wrap(&format!("{}:", title(series)), "  ", columns));
         text.push_str(&plot(trend, series, columns));
     }
+    let caveats = record.caveats.iter().map(|it| on_one_line(&it.sentence).to_string()).collect();
+    section(&mut text, "What limits trust", caveats, columns);
     text.push('\n');
     text.push_str(&wrap(&note(trend), "  ", columns));
     text
@@ -57,7 +61,14 @@ pub fn title(series: &TrendSeries) -> String {
 pub fn answer(series: &TrendSeries) -> String {
     let changes: Vec<String> = series.changes.iter().map(change).collect();
     let runs = plural(series.points.len(), "run");
+    let judged = series.points.iter().filter(|point| !point.disturbed).count();
     match changes.is_empty() {
+        true if judged < CHANGE_POINTS_FROM_VALUES => {
+            format!(
+                "{}: too few runs to show a change ({judged} that can be judged).",
+                title(series)
+            )
+        }
         true => format!("{}: no change of level in {runs}.", title(series)),
         false => format!("{}: {} in {runs}.", title(series), changes.join(", then ")),
     }
@@ -83,7 +94,8 @@ fn plot(trend: &Trend, series: &TrendSeries, columns: u16) -> String {
         labels.iter().map(|it| of(it).chars().count()).max().unwrap_or(0)
     };
     let (first, second) = (widest(|it| &it.0), widest(|it| &it.1));
-    let room = usize::from(columns).saturating_sub(first + second + 6);
+    let mark = if series.points.iter().any(|it| it.disturbed) { DISTURBED } else { "" };
+    let room = usize::from(columns).saturating_sub(first + second + 6 + mark.len());
     let width = room.clamp(MIN_WIDTH, MAX_WIDTH);
     let scale = Scale::of(series, width);
     let mut text = String::new();
@@ -92,7 +104,8 @@ fn plot(trend: &Trend, series: &TrendSeries, columns: u16) -> String {
             text.push_str(&marked(trend, point.run, change, columns));
         }
         let bar = scale.bar([point.estimate.low, point.estimate.value, point.estimate.high]);
-        let line = format!(" {:<first$}  {:>second$}  {bar}", label.0, label.1);
+        let disturbed = if point.disturbed { DISTURBED } else { "" };
+        let line = format!(" {:<first$}  {:>second$}  {bar}{disturbed}", label.0, label.1);
         text.push_str(line.trim_end());
         text.push('\n');
     }

@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if comparison.observations.is_empty() {
         return Err(nothing_in_common(&comparison));
     }
-    comparison.gate = gate(&arguments.fail_on, &comparison.observations);
+    comparison.gate = gate(&arguments.fail_on, &comparison);
     let passes = comparison.gate.as_ref().is_none_or(|gate| gate.passes);
     let record = Record { caveats, ..head.record(comparison) };
     exports.write_coloured(&record, |record| arguments.output.shown(record), Record::to_json)?;

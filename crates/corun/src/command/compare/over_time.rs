@@ -28,7 +28,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         error_rate: ERROR_RATE,
         practical: arguments.practical.practical,
     };
-    let record: Record<_> = answer.record(trend(&runs, &request)?);
+    let (trend, caveats) = trend(&runs, &request)?;
+    let record = Record { caveats, ..answer.record(trend) };
     answer.write(&record, corun_report::trend_to_terminal)?;
     Ok(code(Exit::Done))
 }
@@ -63,8 +64,11 @@ fn newest() -> Result<String, Problem> {
 fn kept(workload: &str) -> Result<Vec<Named>, Problem> {
     let read = |name, text: &str| {
         let subjects = subjects(text).ok()?;
-        let is_meant = |it: &Subject| workload == it.label() || workload == it.name();
-        subjects.iter().any(is_meant).then_some(Named { name, arm: None, subjects })
+        subjects.iter().any(|it| it.is_called(workload)).then_some(Named {
+            name,
+            arm: None,
+            subjects,
+        })
     };
     let runs = keeping::runs_of(workload, read)?;
     match runs.is_empty() {

@@ -17,6 +17,11 @@ pub enum MonitorError {
         /// What was found.
         found: String,
     },
+    /// No account of a CPU goes on, so that nothing is known.
+    #[error(
+        "expected accounts of CPUs in /proc/stat that go on, found none: what the CPUs do is unknown"
+    )]
+    NoAccounts,
     /// A recording cannot be opened or read.
     #[error("expected a recording of corun in {file}, found: {found}")]
     NoRecording {
@@ -54,7 +59,7 @@ impl Actionable for MonitorError {
     fn exit(&self) -> Exit {
         match self {
             Self::Ended => Exit::Done,
-            Self::Unreadable { .. } => Exit::NotPossible,
+            Self::Unreadable { .. } | Self::NoAccounts => Exit::NotPossible,
             Self::NoRecording { .. } | Self::Line { .. } => Exit::Usage,
             Self::Unwritable { .. } => Exit::Failed,
             Self::Machine(error) => error.exit(),
@@ -66,6 +71,10 @@ impl Actionable for MonitorError {
             Self::Ended => String::new(),
             Self::Unreadable { .. } => {
                 "Mount /proc and /sys, or name a captured machine with --root.".to_owned()
+            }
+            Self::NoAccounts => {
+                "Watch the machine outside of its sandbox; a capture of one moment has no activity."
+                    .to_owned()
             }
             Self::NoRecording { .. } => {
                 "Name a file that `corun top --record FILE` wrote with this corun or an older one."

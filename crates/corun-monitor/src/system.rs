@@ -26,6 +26,8 @@ const MIGRATING: usize = 32;
 const COMPANIONS: usize = 5;
 /// What seeing every switch may cost by default, in shares of one CPU.
 const EXACT_COST: f64 = 0.01;
+/// Intervals without any known CPU after which nothing is expected of the next one either.
+const UNKNOWN_INTERVALS: usize = 2;
 /// What samples may cost by default, in shares of one CPU.
 const SAMPLING_COST: f64 = 0.0025;
 
@@ -161,8 +163,14 @@ impl System {
     /// The uses of the CPUs of each core; a CPU that was offline is left out.
     fn uses(&self, elapsed_s: f64) -> Vec<Vec<CpuUse>> {
         let ticks = elapsed_s * self.ticks_per_second;
+        let since = |cpu: u32| self.after.since(&self.before, cpu, ticks);
+        // A sandbox, or a capture of one moment, has accounts of which none goes on.
+        let is_any_known = self.after.online().any(|cpu| since(cpu).is_some());
+        let unaccounted = |cpu: u32| {
+            (is_any_known && self.after.stands_still(&self.before, cpu)).then(CpuUse::unaccounted)
+        };
         let of = |&cpu: &u32| {
-            let mut found = self.after.since(&self.before, cpu, ticks)?;
+            let mut found = since(cpu).or_else(|| unaccounted(cpu))?;
             found.activity.cpu = cpu;
             Some(found)
         };
@@ -213,6 +221,20 @@ impl System {
 
 impl Source for System {
     fn next(&mut self, wait: Duration) -> Result<Activity, MonitorError> {
+        // The interval in which a machine was suspended says nothing; the next one does.
+        for _ in 0..UNKNOWN_INTERVALS {
+            let activity = self.interval(wait)?;
+            if !activity.cores.is_empty() || activity.interval_s <= 0.0 {
+                return Ok(activity);
+            }
+        }
+        Err(MonitorError::NoAccounts)
+    }
+}
+
+impl System {
+    /// What happened in the next interval; without cores where no account of a CPU went on.
+    fn interval(&mut self, wait: Duration) -> Result<Activity, MonitorError> {
         let until_ns = self.before_ns.saturating_add(wait.as_nanos() as u64);
         let after_ns = match self.files.is_live() {
             true => {
@@ -249,9 +271,7 @@ impl Source for System {
         self.watch_threads();
         Ok(activity)
     }
-}
 
-impl System {
     fn core_activities(&self, uses: Vec<Vec<CpuUse>>, busy: Vec<Vec<f64>>) -> Vec<CoreActivity> {
         let of =
             |((core, uses), busy_siblings): ((&crate::co_busy::Core, Vec<CpuUse>), Vec<f64>)| {

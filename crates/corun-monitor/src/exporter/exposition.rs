@@ -382,6 +382,7 @@ mod tests {
             ..TaskActivity::default()
         };
         let mut totals = Totals::new(10);
+        totals.add_failure();
         totals.add(&Activity {
             interval_s: 4.0,
             co_busy: CoBusyEvidence {
@@ -404,7 +405,6 @@ mod tests {
             tasks: vec![task],
             tasks_not_seen: 2,
         });
-        totals.add_failure();
         Exposition {
             totals,
             smt: SmtReading { control: "on".parse().ok(), active: Some(true) },
@@ -422,6 +422,15 @@ mod tests {
     #[test]
     fn the_page_in_the_text_format() {
         insta::assert_snapshot!(text(&exposition().open_metrics()));
+    }
+
+    #[test]
+    fn after_an_interval_that_could_not_be_read_there_are_no_shares() {
+        let mut failed = exposition();
+        failed.totals.add_failure();
+        let page = failed.open_metrics();
+        assert!(page.contains("corun_observed_seconds_total 4.0\n"), "{page}");
+        assert!(!page.contains("_ratio"), "{page}");
     }
 
     #[test]

@@ -90,9 +90,10 @@ impl Totals {
         });
     }
 
-    /// Counts an interval that could not be read.
+    /// Counts an interval that could not be read: counters stand, and what the last interval was is not known.
     pub fn add_failure(&mut self) {
         self.failures += 1;
+        self.last = None;
     }
 }
 

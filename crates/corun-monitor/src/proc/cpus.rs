@@ -90,6 +90,11 @@ impl Accounts {
         (ticks > 0.0).then(|| CpuUse::between(before, after, ticks))?
     }
 
+    /// Whether nothing of a CPU's account has changed since `earlier`, though it is in both readings.
+    pub(crate) fn stands_still(&self, earlier: &Self, cpu: u32) -> bool {
+        earlier.of(cpu).is_some_and(|before| self.of(cpu) == Some(before))
+    }
+
     fn of(&self, cpu: u32) -> Option<Account> {
         let place = self.cpus.binary_search_by_key(&cpu, |(cpu, _)| *cpu).ok()?;
         self.cpus.get(place).map(|(_, account)| *account)
@@ -109,6 +114,13 @@ impl Account {
 }
 
 impl CpuUse {
+    /// Of a CPU whose account stands still while those of others go on: it was not idle, since idle time is accounted
+    /// without ticks, and what it did is not known to the last part.
+    pub(crate) fn unaccounted() -> Self {
+        let activity = CpuActivity { cpu: 0, user: 1.0, system: 0.0, idle: 0.0, steal: 0.0 };
+        Self { activity, busy: Range { low: 0.0, value: 1.0, high: 1.0 }, interrupts: 0.0 }
+    }
+
     fn between(before: Account, after: Account, ticks: f64) -> Option<Self> {
         // The kernel's sums may step back: by a tick at any time, to 0 where a CPU was offline.
         let grown = |of: fn(Account) -> u64| of(after).saturating_sub(of(before)) as f64;
@@ -205,6 +217,16 @@ mod tests {
         assert_eq!(after.since(&before, 1, 1.0), None);
         assert_eq!(after.since(&after, 1, 0.0), None, "no time has passed");
         assert_eq!(after.online().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn an_account_that_stands_still_is_told_from_one_that_is_missing() {
+        let (before, after) = (
+            accounts("cpu0 1 0 0 5 0 0 0\ncpu1 1 0 0 5 0 0 0"),
+            accounts("cpu0 1 0 0 9 0 0 0\ncpu1 1 0 0 5 0 0 0"),
+        );
+        let still = [0, 1, 2].map(|cpu| after.stands_still(&before, cpu));
+        assert_eq!(still, [false, true, false]);
     }
 
     #[test]

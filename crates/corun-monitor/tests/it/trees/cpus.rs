@@ -101,6 +101,29 @@ fn no_time_at_all_is_no_interval() {
     assert!(activity.capacity.used_high.is_finite() && activity.capacity.reported.is_finite());
 }
 
+/// A sandbox that writes zeros, or a capture of one moment: not an idle machine.
+#[test]
+fn accounts_of_which_none_goes_on_are_unknown() {
+    let tree = Tree::of_cores(&TWO_CORES);
+    let error = tree.open().next(Duration::from_secs(1)).unwrap_err();
+    assert!(matches!(error, MonitorError::NoAccounts), "{error}");
+    assert_eq!(error.exit(), Exit::NotPossible);
+}
+
+/// A CPU without ticks that runs one task, on kernels that account for it later.
+#[test]
+fn a_cpu_whose_account_stands_still_while_others_go_on_is_not_idle() {
+    let tree = Tree::of_cores(&TWO_CORES);
+    let mut system = tree.open();
+    let idle = "0 0 0 1100 0 0 0 0 0 0";
+    tree.cpus(&[(0, idle), (1, idle), (2, "0 0 0 1000 0 0 0 0 0 0"), (3, idle)]);
+    let activity = second(&mut system);
+    let still = &activity.cores[0];
+    assert_eq!(still.cpus.iter().map(|it| it.cpu).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!((still.cpus[1].busy(), still.idle()), (1.0, 0.0));
+    assert!((activity.capacity.reported - 0.25).abs() < 0.01, "{:?}", activity.capacity);
+}
+
 #[test]
 fn a_system_without_accounts_is_an_error_with_the_file() {
     let tree = Tree::of_cores(&TWO_CORES);

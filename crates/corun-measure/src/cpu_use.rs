@@ -10,12 +10,12 @@ const HARDLY: f64 = 0.2;
 const ALWAYS: f64 = 0.8;
 /// Shorter runs are mostly start and end, in which processes wait for corun.
 const SHORTEST_RUN_S: f64 = 0.005;
-/// A worker that waits for its CPU got a twentieth of it at least.
-const LEAST_GOT: f64 = 0.05;
+/// Where other work took more of the workers' CPUs, in half of the samples, it may be why the program used them less.
+const LOST: f64 = 0.05;
 
 /// The share of its time for which a worker uses a CPU, or all threads of one program together: the median of the
-/// samples of the arm with the fewest workers that have a CPU each. Time in which it was ready and waited for its CPU is not
-/// counted, for then other programs decide. `None` where runs are too short to say.
+/// samples of the arm with the fewest workers that have a CPU each. `None` where that cannot be said: runs are too short, or
+/// other programs took the workers' CPUs, for which children of the program wait unseen.
 pub(crate) fn share(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<f64> {
     let alone = arms.iter().filter(|arm| has_cpus_of_its_own(arm)).min_by_key(|arm| arm.workers)?;
     let at_once = match mode {
@@ -27,12 +27,19 @@ pub(crate) fn share(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<f64>
     };
     let share = |sample: &Sample| {
         let evidence = &sample.evidence;
-        let got = (1.0 - evidence.cpu_wait.unwrap_or(0.0)).max(LEAST_GOT);
-        (evidence.user_s + evidence.system_s) / (sample.makespan_s * at_once * got)
+        (evidence.user_s + evidence.system_s) / (sample.makespan_s * at_once)
     };
-    let is_own = |sample: &&Sample| sample.arm == alone.id && sample.makespan_s >= SHORTEST_RUN_S;
-    let shares: Vec<f64> = samples.iter().filter(is_own).map(share).collect();
-    median(&shares).map(|share| share.min(1.0))
+    // All of them: to leave out the short ones alone would keep those that other work made long.
+    let own: Vec<&Sample> = samples.iter().filter(|sample| sample.arm == alone.id).collect();
+    let of_own = |value: &dyn Fn(&Sample) -> f64| {
+        median(&own.iter().map(|sample| value(sample)).collect::<Vec<f64>>())
+    };
+    let is_long = of_own(&|sample| sample.makespan_s)? >= SHORTEST_RUN_S;
+    let lost = of_own(&|Sample { evidence, .. }| {
+        [evidence.lost_share(true), evidence.foreign_busy].into_iter().flatten().fold(0.0, f64::max)
+    })?;
+    let share = of_own(&share)?.min(1.0);
+    (is_long && lost <= LOST).then_some(share)
 }
 
 fn has_cpus_of_its_own(arm: &Arm) -> bool {
@@ -109,7 +116,21 @@ mod tests {
 
     #[test]
     fn waiting_for_a_cpu_that_others_use_is_not_waiting() {
-        assert_eq!(of(&arm("spread", &[0]), Mode::Copies, 0.15, 0.5), Some(1.0));
+        assert_eq!(of(&arm("spread", &[0]), Mode::Copies, 0.15, 0.5), None);
+        assert_eq!(of(&arm("spread", &[0]), Mode::Copies, 0.15, 0.01), Some(0.5));
+    }
+
+    #[test]
+    fn runs_that_are_short_but_where_they_are_disturbed_say_nothing() {
+        let alone = arm("spread", &[0]);
+        let sample = |makespan_s: f64| Sample {
+            arm: alone.id.clone(),
+            makespan_s,
+            evidence: Evidence { user_s: 0.002, ..Evidence::default() },
+            ..Sample::default()
+        };
+        let samples = [0.0021, 0.0022, 0.0021, 0.02, 0.03].map(sample);
+        assert_eq!(share(std::slice::from_ref(&alone), &samples, Mode::Copies), None);
     }
 
     #[test]

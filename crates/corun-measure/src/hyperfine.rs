@@ -43,9 +43,17 @@ impl Actionable for HyperfineError {
     }
 }
 
+/// A longer time is a fault of the file, in seconds: 30 years.
+const LONGEST: f64 = 1e9;
+
+/// The JSON of an export, which may begin with a byte-order mark.
+fn read(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text.trim_start_matches('\u{feff}'))
+}
+
 /// Whether a text looks like an export of hyperfine.
 pub fn is_export(text: &str) -> bool {
-    let json: Value = serde_json::from_str(text).unwrap_or_default();
+    let json = read(text).unwrap_or_default();
     json["results"].is_array() && json["format"].is_null()
 }
 
@@ -57,8 +65,7 @@ pub fn runs(
     text: &str,
     written: SystemTime,
 ) -> Result<Vec<Result<HyperfineRun, HyperfineError>>, HyperfineError> {
-    let json: Value =
-        serde_json::from_str(text).map_err(|error| HyperfineError(error.to_string()))?;
+    let json = read(text).map_err(|error| HyperfineError(error.to_string()))?;
     let started = match json["metadata"]["start_time"].as_str() {
         None => written,
         Some(stated) => moment(stated).ok_or_else(|| {
@@ -85,13 +92,27 @@ fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineErr
         workers: Workers::Alike,
         row: None,
     };
-    let analysis = analyse(std::slice::from_ref(&arm), &samples, &question, None);
+    let without_time = samples.iter().filter(|sample| sample.makespan_s == 0.0).count();
+    let observations = match without_time {
+        0 => analyse(std::slice::from_ref(&arm), &samples, &question, None).observations,
+        _ => Vec::new(),
+    };
     let words = shell_words::split(command).unwrap_or_else(|_| vec![command.to_owned()]);
     let program = words.first().and_then(|it| it.rsplit('/').next()).unwrap_or_default();
     let mut caveats = vec![Caveat::new(
         "hyperfine",
         "Measured by hyperfine: the machine, where the program ran and what disturbed it are unknown.",
     )];
+    if without_time > 0 {
+        caveats.push(Caveat::new(
+            "zero-times",
+            format!(
+                "{without_time} of {} runs have a time of 0: hyperfine subtracts what its shell takes and stops at 0. No time \
+                 is estimated; `hyperfine -N` measures without a shell.",
+                samples.len()
+            ),
+        ));
+    }
     let failed = exit_codes(result).filter(|code| *code != 0).count();
     if failed > 0 {
         caveats.push(Caveat::new(
@@ -111,7 +132,7 @@ fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineErr
         },
         workload: Workload {
             name: program.to_owned(),
-            command: words,
+            command: as_run(command, &words),
             parameters: parameters(result),
             mode: Mode::Copies,
             operation: "runs".to_owned(),
@@ -134,12 +155,20 @@ fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineErr
         },
         arms: vec![arm],
         not_possible: Vec::new(),
-        observations: analysis.observations,
+        observations,
         verdicts: Vec::new(),
         caveats,
         samples,
     };
     Ok(HyperfineRun { run, source: result.to_string() })
+}
+
+/// The command as it was run: hyperfine gives it to a shell, which only what consists of plain words does without.
+fn as_run(command: &str, words: &[String]) -> Vec<String> {
+    if shell_words::split(command).is_ok() && shell_words::join(words) != command {
+        return ["sh", "-c", command].map(str::to_owned).to_vec();
+    }
+    words.to_vec()
 }
 
 fn samples(result: &Value, command: &str) -> Result<Vec<Sample>, HyperfineError> {
@@ -171,16 +200,17 @@ fn samples(result: &Value, command: &str) -> Result<Vec<Sample>, HyperfineError>
     (0..)
         .zip(figures)
         .map(|(block, [time, user, system, memory])| {
-            let Some(seconds) = time.filter(|time| time.is_finite() && *time > 0.0) else {
+            let Some(seconds) = time.filter(|time| (0.0..=LONGEST).contains(time)) else {
                 return Err(HyperfineError(format!(
                     "a run of {command:?} without a time in seconds"
                 )));
             };
+            let throughput = if seconds > 0.0 { 1.0 / seconds } else { 0.0 };
             Ok(Sample {
                 block,
                 arm: Placement::Free(Some(1)).to_string(),
                 makespan_s: seconds,
-                throughput: 1.0 / seconds,
+                throughput,
                 workers: vec![WorkerSample {
                     seconds,
                     subtracted_s: None,
@@ -253,6 +283,37 @@ mod tests {
         assert_eq!(Run::from_json(&run.to_json()).unwrap(), *run);
         // No shell reads this.
         assert_eq!(found[1].run.workload.command, ["'a b/prog' \"x"]);
+    }
+
+    #[test]
+    fn a_shell_line_stays_one_and_plain_words_stay_words() {
+        let command = |line: &str| {
+            let json = serde_json::json!({ "results": [{ "command": line, "times": [0.1] }] });
+            of(&json.to_string())[0].run.workload.command.clone()
+        };
+        for line in
+            ["sort big.txt | uniq -c > /dev/null", "ls *.c", "echo $HOME", "a; b", "f \"x\""]
+        {
+            assert_eq!(command(line), ["sh", "-c", line]);
+        }
+        assert_eq!(command("sleep 0.1"), ["sleep", "0.1"]);
+        assert_eq!(command("'a b/prog' -x"), ["a b/prog", "-x"]);
+    }
+
+    #[test]
+    fn times_of_zero_are_kept_without_an_estimate() {
+        let json = r#"{"results":[{"command":"tiny","times":[0.0,0.0,0.0006,0.0002]}]}"#;
+        let text = format!("\u{feff}{json}");
+        let [HyperfineRun { run, .. }] = &of(&text)[..] else { panic!("one command") };
+        let times: Vec<f64> = run.samples.iter().map(|sample| sample.makespan_s).collect();
+        assert_eq!(times, [0.0, 0.0, 0.0006, 0.0002]);
+        assert_eq!(run.observations, []);
+        assert!(run.caveats[1].sentence.starts_with("2 of 4 runs have a time of 0"));
+        assert_eq!(Run::from_json(&run.to_json()).unwrap(), *run);
+        for wrong in ["-0.1", "1e308", "1e10"] {
+            let text = format!(r#"{{"results":[{{"command":"x","times":[{wrong}]}}]}}"#);
+            assert!(runs(&text, SystemTime::UNIX_EPOCH).unwrap()[0].is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl Report<'_> {
         let simulated = self.simulated.windows.together.instructions;
         let mispredicts = siblings::per_thousand(&self.simulated.windows, |it| it.mispredicts);
         let not_predicted = self.why_not_predicted();
-        let clock = self.of_runs(|run| run.ghz);
+        // What was measured is of this host's core, and says nothing of another one.
+        let clock = self.of_runs(|run| run.ghz).filter(|_| core.is_own);
         let (ghz, clock) = match clock {
             Some(clock) => (clock.value, ClockSource::Measured),
             None => (core.model.gigahertz, ClockSource::Model),
@@ -255,7 +256,8 @@ impl Report<'_> {
         let user_s = self.of_runs(|run| run.user_s);
         let instructions =
             Estimate { value: exact, low: exact, high: exact, level: LEVEL, blocks: 1 };
-        let ratio = predicted.as_ref().zip(cycles.as_ref()).map(|(one, other)| over(one, other));
+        let both = predicted.as_ref().zip(cycles.as_ref()).filter(|_| self.core.is_own);
+        let ratio = both.map(|(one, other)| over(one, other));
         let figures = [
             (Metric::Instructions, "instructions", Source::Measured, Some(instructions)),
             (Metric::Cycles, "cycles", Source::Predicted, predicted),

@@ -36,6 +36,22 @@ pub struct QueuedTask {
     pub exit: Option<String>,
 }
 
+/// The base states of jobs that have ended (Slurm's `enum job_states`).
+const ENDED: [&str; 10] = [
+    "COMPLETED",
+    "CANCELLED",
+    "FAILED",
+    "TIMEOUT",
+    "NODE_FAIL",
+    "PREEMPTED",
+    "BOOT_FAIL",
+    "DEADLINE",
+    "OUT_OF_MEMORY",
+    "REVOKED",
+];
+/// The base states of jobs that have not.
+const BASE: [&str; 3] = ["PENDING", "RUNNING", "SUSPENDED"];
+
 impl QueuedTask {
     /// Whether it waits or runs.
     pub fn is_active(&self) -> bool {
@@ -48,19 +64,9 @@ impl QueuedTask {
             .contains(&self.state.as_str())
     }
 
-    /// Whether it runs.
+    /// Whether it runs, or is in a state that this corun does not know: it is not submitted again.
     pub fn is_running(&self) -> bool {
-        [
-            "RUNNING",
-            "COMPLETING",
-            "CONFIGURING",
-            "SUSPENDED",
-            "STOPPED",
-            "SIGNALING",
-            "STAGE_OUT",
-            "RESIZING",
-        ]
-        .contains(&self.state.as_str())
+        !self.is_waiting() && !ENDED.contains(&self.state.as_str())
     }
 
     /// What Slurm says, in a sentence's part.
@@ -111,8 +117,7 @@ fn tasks(job: &Value, campaign: &str) -> Vec<QueuedTask> {
         Some(text.to_owned()).filter(|it| !it.is_empty() && it != "None")
     };
     let state = match &job["job_state"] {
-        // The base state, and flags such as COMPLETING.
-        Value::Array(states) => states.last().and_then(Value::as_str).unwrap_or_default(),
+        Value::Array(states) => base_state(states.iter().filter_map(Value::as_str)),
         state => state.as_str().unwrap_or_default(),
     };
     let job_id =
@@ -128,6 +133,17 @@ fn tasks(job: &Value, campaign: &str) -> Vec<QueuedTask> {
         })
     };
     indices.into_iter().filter_map(task).collect()
+}
+
+/// The state that counts of a base state and its flags, in any order: a job whose processes are still being ended has not
+/// ended, and other flags, such as one for a node that is powered up, change nothing.
+fn base_state<'a>(states: impl Iterator<Item = &'a str> + Clone) -> &'a str {
+    let is_base = |state: &&str| ENDED.contains(state) || BASE.contains(state);
+    let completing = states.clone().find(|state| *state == "COMPLETING");
+    completing
+        .or_else(|| states.clone().find(is_base))
+        .or_else(|| states.clone().next())
+        .unwrap_or_default()
 }
 
 /// A number, or an object that has one.
@@ -214,6 +230,28 @@ mod tests {
         ];
         assert_eq!(said, expected.map(|(task, job, words)| (task, job, words.to_owned())));
         assert_eq!(tasks.iter().filter(|it| it.is_active()).count(), 3);
+    }
+
+    #[test]
+    fn the_base_state_counts_and_what_is_not_known_to_have_ended_has_not() {
+        let active = |states: &str| {
+            let json = NEW.replacen("[\"RUNNING\"]", states, 1);
+            let Queue::Tasks(tasks) = asked(Ok(&json)) else { panic!("{json}") };
+            (tasks[0].is_active(), tasks[0].state.clone())
+        };
+        for (states, state) in [
+            (r#"["RUNNING", "CONFIGURING"]"#, "RUNNING"),
+            (r#"["POWER_UP_NODE", "RUNNING"]"#, "RUNNING"),
+            (r#"["RUNNING", "EXPEDITING"]"#, "RUNNING"),
+            (r#"["PENDING", "REQUEUED"]"#, "PENDING"),
+            (r#"["RUNNING", "A_FLAG_OF_TOMORROW"]"#, "RUNNING"),
+            (r#"["COMPLETED", "COMPLETING"]"#, "COMPLETING"),
+            (r#"["A_STATE_OF_TOMORROW"]"#, "A_STATE_OF_TOMORROW"),
+            (r#""CONFIGURING""#, "CONFIGURING"),
+        ] {
+            assert_eq!(active(states), (true, state.to_owned()), "{states}");
+        }
+        assert_eq!(active(r#"["NODE_FAIL", "RESIZING"]"#), (false, "NODE_FAIL".to_owned()));
     }
 
     #[test]

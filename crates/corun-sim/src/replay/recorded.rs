@@ -181,8 +181,14 @@ impl<'t> Recorded<'t> {
             let block = self.trace.block(id);
             let known = &mut self.blocks[id.0 as usize];
             if *known == NOWHERE {
+                let lowered = self.lowering.lower(block);
+                let [expected, found] = [block.instructions.len(), lowered.instructions.len()];
+                // A block without code has none of them.
+                if found != 0 && found != expected {
+                    return Err(FormatError::Code { address: block.address, expected, found });
+                }
                 *known = code.len() as u32;
-                code.push(self.lowering.lower(block));
+                code.push(lowered);
             }
             if executed > 0 && !code[*known as usize].instructions.is_empty() {
                 self.lowering.count(&code[*known as usize], executed as usize);
@@ -309,5 +315,27 @@ mod tests {
         let mut source =
             Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay, &Unwatched).unwrap();
         assert_eq!(source.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
+    }
+
+    #[test]
+    fn code_that_is_not_that_of_its_instructions_is_damage() {
+        let mut block = decode(0x1000, &[0xb8, 1, 0, 0, 0]).unwrap();
+        let [whole] = block.instructions[..] else { panic!("one instruction") };
+        block.instructions =
+            [2, 3].map(|length| corun_trace::Instruction { length, ..whole }).to_vec();
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        let block = writer.define(block).unwrap();
+        writer.execute(thread, block, 2, &[]).unwrap();
+        let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
+        let model = corun_model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let lowering = Lowering::new(&model, &timings);
+        let replay = Replay::Looping { begin: 0, end: 2, first: 0 };
+        let mut source =
+            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay, &Unwatched).unwrap();
+        assert_eq!(source.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
+        let error = source.error.expect("the trace is damaged");
+        assert!(matches!(error, FormatError::Code { expected: 2, found: 1, .. }), "{error}");
     }
 }

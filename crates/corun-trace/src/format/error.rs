@@ -44,6 +44,18 @@ pub enum FormatError {
         /// What is there.
         found: String,
     },
+    /// The code of a block is not that of its instructions.
+    #[error(
+        "the trace is damaged: expected {expected} instructions in the block at {address:#x}, found code of {found}"
+    )]
+    Code {
+        /// The address of the block.
+        address: u64,
+        /// The instructions that it has.
+        expected: usize,
+        /// The instructions that its bytes are.
+        found: usize,
+    },
     /// The trace holds no such thread.
     #[error(
         "expected the number of a thread that the trace holds ({}), found {found}",
@@ -89,7 +101,7 @@ impl Actionable for FormatError {
             Self::Unreadable { .. } => "Name a file that exists, is no pipe, and may be read.",
             Self::NotATrace { .. } => "Name a file that `corun trace -o FILE` wrote.",
             Self::Newer { .. } => "Read it with the corun that wrote it, or a newer one.",
-            Self::Damaged { .. } => {
+            Self::Damaged { .. } | Self::Code { .. } => {
                 "Copy the file again, or record it again; `corun trace check` says how much of it \
                  is good."
             }

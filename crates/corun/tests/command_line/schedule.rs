@@ -135,12 +135,28 @@ fn runs_that_cannot_end_need_a_time_limit() {
     let dead = "queue = [{ name = \"never\" }]\n[[program]]\nname = \"w\"\n\
                 steps = [{ receive = \"never\" }]\n[[task]]\nprogram = \"w\"\n";
     let outcome = of(&["--topology=1x1x1", "--policy=cfs", &tasks(&scratch, dead)]);
-    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
+    assert!(outcome.errors.contains("expected tasks that end"), "{}", outcome.errors);
     assert!(
         outcome.output.contains("since all tasks that were left wait for"),
         "{}",
         outcome.output
     );
+}
+
+/// The sample of docs/scheduling.md, as a reader copies it.
+#[test]
+fn the_sample_of_the_manual_runs_to_its_end() {
+    let scratch = Scratch::new();
+    let manual = corun_testing::repository().join("docs/scheduling.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let (_, sample) = manual.split_once("```toml\nformat = \"corun-tasks\"").expect("a sample");
+    let (sample, _) = sample.split_once("```").expect("its end");
+    let path = scratch.file("sample.toml");
+    std::fs::write(&path, format!("format = \"corun-tasks\"{sample}")).unwrap();
+    let load = format!("--load=tasks:{}", path.display());
+    let outcome = of(&["--topology=1x4x2", "--policy=cfs", "--yield=1.2", &load]);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{}", outcome.output);
 }
 
 #[test]

@@ -156,7 +156,19 @@ impl Request {
             corun_report::schedule_to_terminal(&record.body, terminal::width())
         };
         exports.write(&record, shown, to_json)?;
-        Ok(code(Exit::Done))
+        match record.body.runs.iter().find(|run| run.stuck) {
+            None => Ok(code(Exit::Done)),
+            Some(run) => Err(Problem::failed(
+                format!(
+                    "{}, {}: expected tasks that end, found that after {} all that are left wait for each other, or for \
+                     what never comes",
+                    run.load,
+                    run.policy,
+                    humantime::format_duration(Duration::from_secs_f64(run.makespan_s))
+                ),
+                "Let something send or unlock what they wait for, or mark a program that waits for ever with daemon = true.",
+            )),
+        }
     }
 
     fn loads(&self) -> Result<Vec<Load>, Problem> {

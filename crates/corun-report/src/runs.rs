@@ -13,7 +13,7 @@ const ANSWER: usize = 120;
 /// A row for each run, the newest first.
 pub fn list_runs(list: &KeptRunList, columns: u16) -> String {
     if list.runs.is_empty() {
-        return wrap(&format!("No such run is kept in {}.", list.store), "", columns);
+        return wrap(&format!("No run was found in {}.", list.store), "", columns);
     }
     let header = ["run", "started (UTC)", "host", "command", "workload", "answer", "tags"];
     let header = header.map(str::to_owned).to_vec();
@@ -116,6 +116,6 @@ mod tests {
     #[test]
     fn nothing_kept_is_said() {
         let list = KeptRunList { store: "corun.db".to_owned(), runs: Vec::new(), more: 0 };
-        assert_eq!(list_runs(&list, 80), "No such run is kept in corun.db.\n");
+        assert_eq!(list_runs(&list, 80), "No run was found in corun.db.\n");
     }
 }

@@ -18,6 +18,9 @@ pub enum Wanted {
     Sweep,
 }
 
+/// The fewest digits of an id that name a run: one letter or two are a slip, such as a file that is not there.
+const SHORTEST_ID: usize = 4;
+
 impl Store {
     /// The number of the run that is called so. A tag that several have means the newest of them.
     ///
@@ -39,7 +42,7 @@ impl Store {
         if let Some(number) = named {
             return Ok(number);
         }
-        if name.is_empty() || !name.bytes().all(|it| it.is_ascii_hexdigit()) {
+        if name.len() < SHORTEST_ID || !name.bytes().all(|it| it.is_ascii_hexdigit()) {
             return Err(self.none(name));
         }
         let beginning: Vec<(i64, String)> = self.read(|it| {

@@ -52,8 +52,12 @@ impl ProcessContext {
         };
         let own = std::env::current_dir().unwrap_or_default();
         let folder = own.join(self.directory.as_deref().unwrap_or(Path::new("")));
-        which::which_in(program, path, folder)
-            .map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))
+        let is_file = Path::new(program).components().count() > 1;
+        let kind = match folder.join(program).exists() && is_file {
+            true => io::ErrorKind::PermissionDenied,
+            false => io::ErrorKind::NotFound,
+        };
+        which::which_in(program, path, folder).map_err(|_| kind.into())
     }
 }
 

@@ -108,7 +108,7 @@ impl Target {
     ) -> Result<Self, TraceError> {
         let found = context
             .find(program)
-            .map_err(|source| TraceError::Program { program: program.into(), source })?;
+            .map_err(|source| TraceError::of_program(program.into(), source))?;
         // One that is missing is reported by env.
         let interpreter = image::started_by_env(&found);
         let interpreter = interpreter.and_then(|name| context.find(&name).ok());
@@ -180,6 +180,14 @@ pub struct Unavailable {
 /// Why a trace is not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
+    /// There is no such program.
+    #[error(
+        "expected a program, found nothing called {program:?} on the search path or at that place"
+    )]
+    NotFound {
+        /// As it was named.
+        program: OsString,
+    },
     /// The program cannot be run.
     #[error("{} cannot be run: {source}", corun_record::shown(program))]
     Program {
@@ -228,10 +236,23 @@ fn with_remarks(remarks: &[String]) -> String {
     remarks.iter().map(|remark| format!(". {}", remark.trim_end_matches('.'))).collect()
 }
 
+impl TraceError {
+    fn of_program(program: PathBuf, source: std::io::Error) -> Self {
+        match source.kind() {
+            std::io::ErrorKind::NotFound => Self::NotFound { program: program.into() },
+            _ => Self::Program { program, source },
+        }
+    }
+}
+
 impl Actionable for TraceError {
     fn next_step(&self) -> String {
         match self {
-            Self::Program { .. } => "Give a program that can be run.".to_owned(),
+            Self::NotFound { .. } => {
+                "Check the spelling, or give the program's full path. An alias or a function of a shell is no program."
+                    .to_owned()
+            }
+            Self::Program { .. } => "Make it executable (chmod +x), or try the command by itself, in the same directory.".to_owned(),
             Self::NoCall { .. } => {
                 "Name a call that the process itself makes, before it becomes another program; strace \
                  without -f shows them. Or leave --from-call out."

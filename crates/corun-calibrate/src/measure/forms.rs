@@ -108,9 +108,8 @@ fn lowest_agreed(
 ) -> Option<Spread> {
     let mut found: Vec<Spread> = passes.iter().filter_map(figure).collect();
     found.sort_by(|one, other| one.median.total_cmp(&other.median));
-    let is_same = |pair: &&[Spread]| {
-        pair[1].median - pair[0].median <= SHARE * pair[0].median.abs() + CYCLES
-    };
+    let is_same =
+        |pair: &&[Spread]| pair[1].median - pair[0].median <= SHARE * pair[0].median.abs() + CYCLES;
     found.windows(2).find(is_same).map(|pair| pair[0])
 }
 

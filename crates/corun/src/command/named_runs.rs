@@ -34,6 +34,32 @@ impl NamedRuns {
         Ok(Named { name: document.to_owned(), arm: arm.map(str::to_owned), subjects })
     }
 
+    /// The newest of the kept runs that can be compared, behind the newest one before it of the same workload or command.
+    ///
+    /// # Errors
+    /// If there are no two among the newest.
+    pub(super) fn newest_two(&mut self) -> Result<Vec<Named>, Problem> {
+        let mut newest: Option<Named> = None;
+        for before in 0..NEWEST {
+            let Ok(run) = self.named(&format!("last~{before}")) else { continue };
+            match newest.take() {
+                Some(last) if has_same_label(&run, &last) => return Ok(vec![run, last]),
+                Some(last) => newest = Some(last),
+                None => newest = Some(run),
+            }
+        }
+        let found = match newest {
+            Some(run) => format!("one ({})", run.name),
+            None => "none".to_owned(),
+        };
+        Err(Problem::usage(
+            format!(
+                "expected two runs of the same workload or command among the last {NEWEST} that are kept, found {found}"
+            ),
+            "Name two runs of `corun runs list`, or measure the same again.",
+        ))
+    }
+
     /// Earlier runs of the same things, which say how much equal runs differ: those of these names.
     ///
     /// # Errors
@@ -80,6 +106,13 @@ impl NamedRuns {
         self.read.insert(name.to_owned(), found.clone());
         Ok(found)
     }
+}
+
+/// How many of the newest runs are looked at where none is named.
+const NEWEST: usize = 30;
+
+fn has_same_label(one: &Named, other: &Named) -> bool {
+    one.subjects.iter().any(|it| other.subjects.iter().any(|that| that.label() == it.label()))
 }
 
 /// A name and the arm behind its last `#`; a file whose own name has one is that file.

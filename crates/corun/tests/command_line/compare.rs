@@ -143,6 +143,14 @@ fn the_newest_runs_need_no_names() {
     assert_eq!((trend.workload.as_str(), trend.runs.len()), ("true", 2));
     ended(corun(["report"]));
     assert!(scratch.read("report.html").contains("<svg"));
+    // What cannot be compared, and other programs, may have been run since.
+    ended(corun(["schedule", "--topology=1x1x2", "--policy=cfs", "--load=batch:jobs=2"]));
+    let mut other = measure_one_worker(2);
+    other.args(["--", "uname"]);
+    ended(other);
+    let compared = fitting::<RunComparison>(&ended(corun(["compare", "--json"]))).body;
+    let programs: Vec<_> = compared.runs.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(programs, ["last~4", "last"]);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn nothing_is_kept_where_that_is_asked_for() {
     let outcome = Outcome::of(&mut corun(["runs", "list"]));
     assert_eq!(outcome.exit, Some(2), "an empty CORUN_STORE: {}", outcome.output);
     let empty = done(runs(&scratch, &["list"]));
-    assert!(empty.starts_with("No such run is kept in "), "{empty}");
+    assert!(empty.starts_with("No run was found in "), "{empty}");
     assert!(!scratch.file("corun.db").exists(), "who only looks makes no store");
     let mut other = with_store(measure_one_worker(FEWEST), &scratch);
     done(Outcome::of(other.arg("--store").arg(scratch.file("other.db")).args(["--", "true"])));

@@ -223,11 +223,11 @@ fn what_cannot_be_predicted_says_why() {
     let reported = |options: &[&str]| {
         Outcome::of(corun(["predict", "--quiet"]).args(options)).reported(Path::new("/no/folder"))
     };
-    insta::assert_snapshot!(reported(&["--model=zen3", "--", "/nowhere/to/be/found"]), @"
+    insta::assert_snapshot!(reported(&["--model=zen3", "--", "/nowhere/to/be/found"]), @r#"
     exit 1
-    corun: /nowhere/to/be/found cannot be run: cannot find binary path
-      Give a program that can be run.
-    ");
+    corun: expected a program, found nothing called "/nowhere/to/be/found" on the search path or at that place
+      Check the spelling, or give the program's full path. An alias or a function of a shell is no program.
+    "#);
     insta::assert_snapshot!(reported(&["--model=zen3", "--", "sh", "-c", "kill -SEGV $$"]), @"
     exit 1
     corun: expected a program that ends by itself, found that `sh` was killed by signal 11

@@ -21,7 +21,8 @@ const CONFIDENCE: f64 = 0.95;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The runs: kept ones by their names, or files that corun wrote with --json (`-` is standard input); the first is the
-    /// base. RUN#ARM is one arm of it [default: last~1 last; with --over-time all that are kept of the workload]
+    /// base. RUN#ARM is one arm of it [default: the last run and the one before of the same; with --over-time all that are kept of
+    /// the workload]
     #[arg(value_name = "RUN", num_args = 2..)]
     runs: Vec<String>,
     /// Show the runs of a workload in the order of their start, and where their level changed
@@ -60,9 +61,6 @@ struct OutputArguments {
     view: ViewArguments,
 }
 
-/// The runs that are compared where none is named.
-const NEWEST: [&str; 2] = ["last~1", "last"];
-
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.over_time {
         return over_time::run(arguments);
@@ -73,10 +71,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         (arguments.output.markdown.path(), corun_report::comparison_to_markdown),
     ])?;
     let mut documents = NamedRuns::default();
-    let named = arguments.runs.iter().map(String::as_str);
-    let newest = NEWEST.into_iter().filter(|_| arguments.runs.is_empty());
-    let runs: Result<Vec<_>, _> = named.chain(newest).map(|it| documents.named(it)).collect();
-    let (runs, mut history) = (runs?, documents.history(&arguments.history)?);
+    let runs = match arguments.runs.is_empty() {
+        true => documents.newest_two()?,
+        false => arguments.runs.iter().map(|it| documents.named(it)).collect::<Result<_, _>>()?,
+    };
+    let mut history = documents.history(&arguments.history)?;
     history.extend(documents.kept_like(&runs));
     let request = ComparisonRequest {
         confidence: CONFIDENCE,

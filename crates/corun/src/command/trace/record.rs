@@ -137,6 +137,18 @@ pub(super) fn run(arguments: &Arguments, program: &TracedArguments) -> Result<Ex
         }
         Err(error) => return Err(error.into()),
     };
+    if let (Some(skip), 0) = (arguments.skip, outcome.recorded)
+        && outcome.traced.ending != Ending::Interrupted
+    {
+        let count = grouped(outcome.traced.instructions);
+        return Err(Problem::failed(
+            format!(
+                "expected a program that goes on after {} instructions, found that it ended after {count}",
+                grouped(skip)
+            ),
+            "Give a smaller --skip; nothing was written.",
+        ));
+    }
     place.finish()?;
     arguments.say(&summary(&outcome, counted.bytes, &arguments.output));
     if is_pipe {

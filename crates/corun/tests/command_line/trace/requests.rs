@@ -277,11 +277,16 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
     corun: expected the name of a tracer (qemu, ptrace), found "magic"
       Give one of these names, or none: the best one is chosen.
     "#);
-    insta::assert_snapshot!(reported(&["-o", "t", "--", "/nowhere/to/be/found"]), @"
+    insta::assert_snapshot!(reported(&["-o", "t", "--", "/nowhere/to/be/found"]), @r#"
     exit 1
-    corun: /nowhere/to/be/found cannot be run: cannot find binary path
-      Give a program that can be run.
-    ");
+    corun: expected a program, found nothing called "/nowhere/to/be/found" on the search path or at that place
+      Check the spelling, or give the program's full path. An alias or a function of a shell is no program.
+    "#);
+    let ended = reported(&["-o", "t", "--once", "--skip=100G", "--", "true"]);
+    assert!(
+        ended.contains("goes on after 100,000,000,000 instructions, found that it ended"),
+        "{ended}"
+    );
     insta::assert_snapshot!(reported(&["-o", "missing/t", "--", "true"]), @"
     exit 1
     corun: could not write missing/t: No such file or directory (os error 2)

@@ -41,7 +41,11 @@ impl NamedRuns {
     pub(super) fn newest_two(&mut self) -> Result<Vec<Named>, Problem> {
         let mut newest: Option<Named> = None;
         for before in 0..NEWEST {
-            let Ok(run) = self.named(&format!("last~{before}")) else { continue };
+            let name = match before {
+                0 => "last".to_owned(),
+                _ => format!("last~{before}"),
+            };
+            let Ok(run) = self.named(&name) else { continue };
             match newest.take() {
                 Some(last) if has_same_label(&run, &last) => return Ok(vec![run, last]),
                 Some(last) => newest = Some(last),

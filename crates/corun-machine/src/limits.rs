@@ -8,7 +8,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Machine, SystemFiles, doctor};
+use crate::doctor::{self, CpuQuota};
+use crate::{CpuSet, Machine, SystemFiles};
 
 /// The CPUs that this process may use, and why there are not more.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,10 +75,10 @@ impl CpuLimits {
             }
         }
         match doctor::cpu_quota(files, machine) {
-            Ok(Some((cpus, group))) if cpus < allowed.len() as f64 => {
-                limits.push(CpuLimit::Quota { cpus, allowed: allowed.len(), group });
+            Ok(Some(CpuQuota { cpus, folder })) => {
+                limits.push(CpuLimit::Quota { cpus, allowed: allowed.len(), group: folder });
             }
-            Ok(_) => {}
+            Ok(None) => {}
             Err(sentence) => {
                 unknown.push(format!("A quota of CPU time would not be seen: {sentence}"));
             }

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::control_groups::{OwnGroup, ShownGroup, mounts};
 use crate::{RootFiles, SystemFiles};
 
 /// How many processes were ended for lack of memory.
@@ -35,22 +36,15 @@ pub fn memory_death(signal: i32) -> Option<&'static str> {
 impl MemoryDeaths {
     fn read(files: &mut impl SystemFiles) -> Self {
         let groups = files.read("proc/self/cgroup").map(str::to_owned).unwrap_or_default();
-        let group = groups.lines().find_map(|line| {
-            let (version, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            let (mount, file) = match (version, controllers) {
-                ("0", "") => ("sys/fs/cgroup", "memory.events"),
-                (_, controllers) if controllers.split(',').any(|it| it == "memory") => {
-                    ("sys/fs/cgroup/memory", "memory.oom_control")
-                }
-                _ => return None,
-            };
-            // In a container the group's own path may lie outside of what is mounted.
-            [path.trim_matches('/'), ""].iter().find_map(|group| {
-                let path = format!("{mount}/{group}/{file}").replace("//", "/");
-                counted(files.read(&path).ok()?)
-            })
-        });
+        let mounts = mounts(files).unwrap_or_default();
+        let group = match OwnGroup::find(&mounts, &groups, "memory") {
+            OwnGroup::Shown(ShownGroup { mount, folders }) => {
+                let file =
+                    if mount.is_version_2() { "memory.events" } else { "memory.oom_control" };
+                folders.first().and_then(|own| counted(files.read(&format!("{own}/{file}")).ok()?))
+            }
+            OwnGroup::None | OwnGroup::Hidden => None,
+        };
         let machine = files.read("proc/vmstat").ok().and_then(counted);
         Self { group, machine }
     }
@@ -100,6 +94,7 @@ mod tests {
     #[test]
     fn deaths_are_counted_where_the_kernel_counts_them() {
         let second = [
+            ("proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"),
             ("proc/self/cgroup", "0::/user/corun"),
             (
                 "sys/fs/cgroup/user/corun/memory.events",
@@ -109,6 +104,10 @@ mod tests {
         ];
         assert_eq!(deaths(&second), MemoryDeaths { group: Some(1), machine: Some(7) });
         let first = [
+            (
+                "proc/self/mountinfo",
+                "34 31 0:31 /docker/12 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory",
+            ),
             ("proc/self/cgroup", "3:cpu:/x\n5:memory,hugetlb:/docker/12\n0::/"),
             ("sys/fs/cgroup/memory/memory.oom_control", "under_oom 0\noom_kill 3"),
         ];

@@ -54,6 +54,12 @@ fn smt(machine: &Machine) -> String {
 fn usable(limits: &CpuLimits) -> String {
     let allowed = limits.allowed.len();
     let limited: Vec<String> = limits.limits.iter().map(ToString::to_string).collect();
+    if limited.is_empty() && !limits.unknown.is_empty() {
+        let cpus = count(allowed, "CPU");
+        return format!(
+            "This process may run on {cpus}; whether a control group limits its CPU time is not known."
+        );
+    }
     match (limited.is_empty(), allowed) {
         (true, 1) => "This process may use the only CPU.".to_owned(),
         (true, 2) => "This process may use both CPUs.".to_owned(),

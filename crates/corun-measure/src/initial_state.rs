@@ -240,6 +240,7 @@ mod tests {
         };
         write("proc/mounts", mount);
         write("proc/self/cgroup", &groups);
+        write(&format!("{point}/cgroup.sane_behavior"), "0");
         for quota in quotas {
             let folder = format!("{point}{group}");
             let microseconds = quota.map(|cpus| format!("{:.0}", cpus * 1e5));

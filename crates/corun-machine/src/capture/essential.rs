@@ -35,26 +35,62 @@ fn essential(path: &str, text: &str) -> String {
         "proc/self/status" => lines(text, |line| {
             ["Cpus_allowed_list:", "CapEff:"].iter().any(|key| line.starts_with(key))
         }),
-        "proc/self/mountinfo" => lines(text, |line| {
-            let kind = line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').next());
-            is_needed(kind, line.split(' ').nth(4))
+        "proc/self/mountinfo" => mounts(text, |line| {
+            let (place, filesystem) = line.split_once(" - ")?;
+            let (point, kind) = (place.split(' ').nth(4)?, filesystem.split(' ').next()?);
+            let place: Vec<&str> = place.split(' ').take(3).collect();
+            let place_alone = format!("{} / {point} rw - {kind} none rw", place.join(" "));
+            Some(Mount { point, kind, place_alone })
         }),
-        "proc/mounts" | "proc/self/mounts" => lines(text, |line| {
+        "proc/mounts" | "proc/self/mounts" => mounts(text, |line| {
             let mut fields = line.split(' ').skip(1);
-            let point = fields.next();
-            is_needed(fields.next(), point)
+            let (point, kind) = (fields.next()?, fields.next()?);
+            Some(Mount { point, kind, place_alone: format!("none {point} {kind} rw 0 0") })
         }),
         "proc/cmdline" => text.split(" -- ").next().unwrap_or_default().to_owned(),
         _ => text.to_owned(),
     }
 }
 
-/// Whether a file system of this kind at this mount point is control groups, or one in user space over files of the
-/// kernel, such as LXCFS.
-fn is_needed(kind: Option<&str>, point: Option<&str>) -> bool {
-    let (kind, point) = (kind.unwrap_or_default(), point.unwrap_or_default());
-    let is_kernels = ["/proc", "/sys"].iter().any(|start| point.starts_with(start));
-    matches!(kind, "cgroup" | "cgroup2" | "cpuset") || (kind.starts_with("fuse") && is_kernels)
+/// A line of a table of mounts.
+struct Mount<'a> {
+    point: &'a str,
+    kind: &'a str,
+    /// The line without what tells of a source and of options.
+    place_alone: String,
+}
+
+/// The mounts of control groups and of file systems in user space over files of the kernel, such as LXCFS; of others
+/// the places of those on the way to control groups, and over them.
+fn mounts<'a>(table: &'a str, parse: impl Fn(&'a str) -> Option<Mount<'a>>) -> String {
+    let lines = || table.lines().filter_map(|line| Some((line, parse(line)?)));
+    let groups: Vec<&str> =
+        lines().filter(|(_, it)| it.is_of_groups()).map(|(_, it)| it.point).collect();
+    let kept = lines().filter_map(|(line, mount)| {
+        if mount.is_of_groups() || mount.is_over_kernel_files() {
+            return Some(line.to_owned());
+        }
+        let is_near = |group: &&str| is_within(group, mount.point) || is_within(mount.point, group);
+        groups.iter().any(is_near).then_some(mount.place_alone)
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+impl Mount<'_> {
+    fn is_of_groups(&self) -> bool {
+        matches!(self.kind, "cgroup" | "cgroup2" | "cpuset")
+    }
+
+    fn is_over_kernel_files(&self) -> bool {
+        let is_kernels = ["/proc", "/sys"].iter().any(|start| self.point.starts_with(start));
+        self.kind.starts_with("fuse") && is_kernels
+    }
+}
+
+/// Whether a path is `folder` or lies below it.
+fn is_within(path: &str, folder: &str) -> bool {
+    let below = path.strip_prefix(folder.trim_end_matches('/'));
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 fn is_serial(line: &str) -> bool {
@@ -99,6 +135,17 @@ mod tests {
             essential("proc/self/mountinfo", mounts),
             "25 27 0:23 /proc/stat /proc/stat rw - fuse.lxcfs lxcfs rw\n\
              31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"
+        );
+        // Of what is on the way to control groups, or covers them, the place is kept.
+        let stacked = "27 1 254:0 /ann / rw,relatime shared:1 - ext4 /dev/mapper/ann rw,errors=x\n\
+                       31 27 0:28 / /cg rw - cgroup2 cgroup2 rw\n\
+                       40 31 0:33 / /cg/jobs rw - nfs4 server:/home rw\n\
+                       41 27 0:33 / /cgroups rw - nfs4 server:/home rw";
+        assert_eq!(
+            essential("proc/self/mountinfo", stacked),
+            "27 1 254:0 / / rw - ext4 none rw\n\
+             31 27 0:28 / /cg rw - cgroup2 cgroup2 rw\n\
+             40 31 0:33 / /cg/jobs rw - nfs4 none rw"
         );
         let table = "ann@server:/ /mnt fuse.sshfs rw 0 0\nlxcfs /proc/stat fuse.lxcfs rw 0 0";
         assert_eq!(essential("proc/self/mounts", table), "lxcfs /proc/stat fuse.lxcfs rw 0 0");

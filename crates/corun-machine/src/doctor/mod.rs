@@ -15,7 +15,7 @@ mod system;
 mod watch;
 pub(crate) mod words;
 
-pub(crate) use cpu_quota::cpu_quota;
+pub(crate) use cpu_quota::{CpuQuota, cpu_quota};
 pub use drawing::draw;
 pub use report::{Advice, Diagnosis, Evidence, Report, Severity};
 pub use smt_vulnerabilities::{Exposure, SmtVulnerability};

@@ -6,7 +6,7 @@ use super::check::CheckUnavailable;
 use super::report::Evidence;
 use super::watch::Watch;
 use crate::boot_line::{self, BootLine};
-use crate::control_groups::{Mount, mounts};
+use crate::control_groups::{Mount, ShownGroup, mounts};
 use crate::hypervisor::{self, Hypervisor};
 use crate::{CpuSet, FileError, Machine, SystemFiles};
 
@@ -72,6 +72,11 @@ impl<'a> System<'a> {
     /// The mounts of control groups.
     pub(super) fn mounts(&mut self) -> Result<Vec<Mount>, CheckUnavailable> {
         mounts(self.files).map_err(|(file, error)| cannot_read(file, error))
+    }
+
+    /// Whether the topmost folder of a control group is the root of its hierarchy.
+    pub(super) fn reaches_root(&mut self, group: &ShownGroup) -> Result<bool, CheckUnavailable> {
+        group.reaches_root(self.files).map_err(|error| cannot_read(&group.mount.point, error))
     }
 
     /// The kernel's command line.

@@ -4,7 +4,7 @@
 //! `Documentation/admin-guide/cgroup-v2.rst`.
 
 use super::source::Source;
-use crate::control_groups::{self, Mount, group_of};
+use crate::control_groups::{self, Mount, ShownGroup, group_of};
 use crate::machine::AllowedBy;
 use crate::{CpuSet, Cpuset, FindingKind, SystemFiles};
 
@@ -57,27 +57,23 @@ fn cpuset<F: SystemFiles>(source: &mut Source<'_, F>) -> Option<Cpuset> {
     let groups = source.text("proc/self/cgroup").unwrap_or_default().to_owned();
     // Captured trees often keep only this older file.
     let group = source.text("proc/self/cpuset").map(str::to_owned);
-    let of_version_1 = mounts.iter().filter(|mount| mount.is_version_1_of("cpuset"));
-    let first = of_version_1.into_iter().find_map(|mount| {
+    let of_version_1 = |mount: &Mount| mount.is_version_1_of("cpuset");
+    if mounts.iter().any(of_version_1) {
         let group = group_of(&groups, Some("cpuset")).or(group.as_deref())?;
+        let shown = ShownGroup::find(&mounts, group, of_version_1)?;
         // In version 1 the effective set differs from this one by offline CPUs at most.
-        let [cpus, mems] = ["cpus", "mems"].map(|name| mount.cpuset_file(name));
-        at(source, &mount.folders(group)[0], &cpus, &mems)
-    });
-    first.or_else(|| {
-        let mount = mounts.iter().find(|mount| mount.is_version_2())?;
-        let group = group_of(&groups, None).or(group.as_deref())?;
-        let controllers = source.text(&format!("{}/cgroup.controllers", mount.point))?;
-        if !controllers.split_whitespace().any(|controller| controller == "cpuset") {
-            return None;
-        }
-        // A group without the controller has the set of its nearest ancestor that has it.
-        let effective = ["cpuset.cpus.effective", "cpuset.mems.effective"];
-        mount
-            .folders(group)
-            .iter()
-            .find_map(|folder| at(source, folder, effective[0], effective[1]))
-    })
+        let [cpus, mems] = ["cpus", "mems"].map(|name| shown.mount.cpuset_file(name));
+        return at(source, shown.folders.first()?, &cpus, &mems);
+    }
+    let group = group_of(&groups, None).or(group.as_deref())?;
+    let shown = ShownGroup::find(&mounts, group, Mount::is_version_2)?;
+    let controllers = source.text(&format!("{}/cgroup.controllers", shown.mount.point))?;
+    if !controllers.split_whitespace().any(|controller| controller == "cpuset") {
+        return None;
+    }
+    // A group without the controller has the set of its nearest ancestor that has it.
+    let [cpus, mems] = ["cpuset.cpus.effective", "cpuset.mems.effective"];
+    shown.folders.iter().find_map(|folder| at(source, folder, cpus, mems))
 }
 
 /// The mounts of control groups; a table that is there and cannot be read is a finding.

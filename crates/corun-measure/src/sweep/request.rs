@@ -43,6 +43,8 @@ pub struct SweepRequest {
     pub quota: Option<f64>,
     /// What limits the CPUs, a sentence each.
     pub limits: Vec<String>,
+    /// What may limit the CPUs and could not be read, a sentence each.
+    pub unknown_limits: Vec<String>,
     /// What is around the program, for lines that put the answer into effect.
     pub context: ProcessContext,
 }
@@ -77,6 +79,7 @@ impl<'a> ThreadSearch<'a> {
         let PreparedWork { cores, workload, executor, caveats, sample_time } =
             PreparedWork::new(&request.run, machine, interrupt)?;
         let mut unknown = unknown(machine, &cores);
+        unknown.extend(request.unknown_limits.iter().cloned());
         let mode = workload.mode;
         if request.context.openmp && mode == Mode::Copies {
             unknown.push(OPENMP_COPIES.to_owned());

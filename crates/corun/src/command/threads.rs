@@ -141,6 +141,7 @@ impl Arguments {
             goal: search.goal.into(),
             quota: limits.quota(),
             limits: limits.limits.iter().map(ToString::to_string).collect(),
+            unknown_limits: limits.unknown,
             context,
             run: Request {
                 prepare: self.work.preparation(&self.context)?,

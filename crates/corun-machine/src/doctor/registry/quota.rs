@@ -25,14 +25,20 @@ pub(in crate::doctor) struct Limit {
 type LimitOf = fn(&mut System<'_>, &str) -> Result<Option<Limit>, CheckUnavailable>;
 
 fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
-    let Tightest { own_folder, limit } = tightest(system)?;
+    let Tightest { own_folder, limit, unseen } = tightest(system)?;
     let Some(Limit { cpus, folder, evidence, lift }) = limit else {
-        return Ok(Answer::fine(match own_folder {
-            Some(own) => format!("No control group from /{own} upwards limits CPU time."),
-            None => "No control group limits CPU time.".to_owned(),
-        }));
+        return match (own_folder, unseen) {
+            (_, Some(unseen)) => Err(unseen),
+            (Some(own), None) => {
+                Ok(Answer::fine(format!("No control group from /{own} upwards limits CPU time.")))
+            }
+            (None, None) => Ok(Answer::fine("No control group limits CPU time.")),
+        };
     };
     let allowed = system.cpus().len();
+    if let Some(unseen) = unseen.filter(|_| cpus >= allowed as f64) {
+        return Err(unseen);
+    }
     let sentence = format!(
         "A control group may use the time of {cpus:.2} CPUs; {} allowed.",
         if allowed == 1 { "1 is".to_owned() } else { format!("{allowed} are") }
@@ -51,24 +57,43 @@ pub(in crate::doctor) struct Tightest {
     /// The folder of its own group; `None` where no control group has the CPU controller.
     own_folder: Option<String>,
     pub(in crate::doctor) limit: Option<Limit>,
+    /// What is said where groups above those that were read may limit more tightly.
+    pub(in crate::doctor) unseen: Option<CheckUnavailable>,
 }
 
 /// Finds the limit that holds for this process: a group cannot use more than any group above it.
 pub(in crate::doctor) fn tightest(system: &mut System<'_>) -> Result<Tightest, CheckUnavailable> {
-    let (folders, limit_of): (_, LimitOf) = match control_groups::find(system, "cpu")? {
-        Groups::One(folders) => (folders, version_one),
-        Groups::Two(folders) => (folders, version_two),
-        Groups::None => return Ok(Tightest { own_folder: None, limit: None }),
+    let Some(groups) = control_groups::find(system, "cpu")? else {
+        return Ok(Tightest { own_folder: None, limit: None, unseen: None });
     };
+    let limit_of: LimitOf = if groups.is_version_2 { version_two } else { version_one };
     let mut tightest: Option<Limit> = None;
-    for folder in &folders {
+    for folder in &groups.folders {
         let found = limit_of(system, folder)?;
         let tighter = |found: &Limit| tightest.as_ref().is_none_or(|limit| found.cpus < limit.cpus);
         if let Some(found) = found.filter(tighter) {
             tightest = Some(found);
         }
     }
-    Ok(Tightest { own_folder: folders.into_iter().next(), limit: tightest })
+    let unseen = (!groups.reaches_root).then(|| unseen(&groups));
+    Ok(Tightest { own_folder: groups.folders.into_iter().next(), limit: tightest, unseen })
+}
+
+/// What is above the topmost folder is another namespace's, or outside of what is mounted.
+fn unseen(groups: &Groups) -> CheckUnavailable {
+    let limits = "limit CPU time to less than the CPUs that are allowed";
+    let sentence = match &groups.folders[..] {
+        [own, .., top] => format!(
+            "The control groups from /{own} up to /{top} do not {limits}; those above cannot be seen from here."
+        ),
+        [] | [_] => {
+            let own = groups.folders.first().map_or("", String::as_str);
+            format!(
+                "The control group /{own} does not {limits}; those above it cannot be seen from here."
+            )
+        }
+    };
+    CheckUnavailable { sentence, evidence: vec![groups.listed.clone()] }
 }
 
 /// `cpu.max` holds `max 100000` or `50000 100000`: microseconds a period of microseconds.

@@ -111,6 +111,7 @@ fn a_quota_of_either_version_is_found_anywhere_up_the_tree() {
             .file("proc/self/mountinfo", "34 31 0:31 / /cg rw - cgroup cgroup rw,cpu,cpuacct")
             .file("cg/job/cpu.cfs_quota_us", quota)
             .file("cg/job/cpu.cfs_period_us", 50000)
+            .file("cg/cgroup.sane_behavior", 0)
     };
     let tight = only(&first("25000"), "quota", Severity::Spoils);
     assert!(tight.sentence.contains("0.50 CPUs"), "{}", tight.sentence);
@@ -124,6 +125,15 @@ fn a_group_that_no_mount_shows_is_unknown() {
     let hidden = tree().file("proc/self/mountinfo", "21 1 0:20 / /proc rw - proc proc rw");
     let diagnosis = only(&hidden, "quota", Severity::Unknown);
     assert_eq!(diagnosis.evidence[0].text, "0::/user.slice");
+}
+
+#[test]
+fn groups_above_a_namespace_are_unknown_and_a_tighter_quota_below_is_not() {
+    let inside = tree().file("sys/fs/cgroup/cgroup.events", "populated 1");
+    let unknown = only(&inside, "quota", Severity::Unknown);
+    insta::assert_snapshot!(unknown.sentence, @"The control groups from /sys/fs/cgroup/user.slice up to /sys/fs/cgroup do not limit CPU time to less than the CPUs that are allowed; those above cannot be seen from here.");
+    let max = format!("{GROUP}/cpu.max");
+    only(&inside.file(&max, "150000 100000"), "quota", Severity::Spoils);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn the_state_of_smt_is_distinguished_from_a_machine_without() {
     let none = Tree::of_cores(&[&[0], &[1]]).smt("notsupported", "0");
     insta::assert_snapshot!(lines(&none), @r"
     CPU of unknown model: 2 cores, 2 logical CPUs online; no SMT.
-    This process may use both CPUs.
+    This process may run on 2 CPUs; whether a control group limits its CPU time is not known.
     Would spoil a measurement: smt: The kernel knows no core with two siblings, so there is nothing to compare.
     ");
     let hybrid = Tree::of_cores(&[&[0, 1], &[2]]);

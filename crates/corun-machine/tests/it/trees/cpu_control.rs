@@ -22,11 +22,24 @@ fn a_controller_of_version_one_is_not_one_of_version_two() {
     let tree = Tree::empty()
         .file("proc/mounts", "cgroup /cg/cpu cgroup rw,cpu 0 0\ncgroup2 /cg/two cgroup2 rw 0 0")
         .file("proc/self/cgroup", "1:cpu:/\n0::/");
+    // A namespace calls its own group the root, too.
+    assert!(!control(&tree).is_root);
+    let tree = tree.file("cg/cpu/release_agent", "");
     assert!(control(&tree).is_root);
     let tree = tree.file("proc/self/cgroup", "1:cpu:/jobs\n0::/");
     let control = control(&tree);
     assert!(!control.is_root);
     assert!(control.folders.unwrap_err().contains("version 1"));
+}
+
+#[test]
+fn a_group_that_no_mount_shows_is_not_the_root() {
+    let tree = Tree::empty()
+        .file("proc/self/mountinfo", "31 23 0:28 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+        .file("proc/self/cgroup", "0::/");
+    let control = control(&tree);
+    assert!(!control.is_root);
+    assert!(control.folders.unwrap_err().contains("no mount shows"));
 }
 
 #[test]

@@ -87,6 +87,10 @@ fn version_one_has_its_own_files() {
         .file("cg/cpu.cfs_period_us", "100000");
     let quota = CpuLimit::Quota { cpus: 0.5, allowed: 2, group: "cg".to_owned() };
     assert_eq!(limits(&tree).limits, [quota]);
+    // The group at the mount point may be that of a namespace, with others above it.
+    let without = tree.file("cg/cpu.cfs_quota_us", "-1");
+    assert!(limits(&without).unknown[0].contains("cannot be seen from here"));
+    assert_eq!(limits(&without.file("cg/cgroup.sane_behavior", "0")).unknown, [""; 0]);
 }
 
 #[test]
@@ -95,4 +99,44 @@ fn what_cannot_be_read_is_said() {
     let unknown = limits(&hidden).unknown;
     assert_eq!(unknown.len(), 1, "{unknown:?}");
     assert!(unknown[0].contains("No mount shows the control group"), "{unknown:?}");
+}
+
+/// The same tree with other mounts and groups.
+fn with(mounts: &[&str], groups: &str) -> Vec<String> {
+    let tree =
+        tree().file("proc/self/mountinfo", mounts.join("\n")).file("proc/self/cgroup", groups);
+    let found = limits(&tree);
+    assert_eq!(found.limits, [], "{mounts:?} {groups}");
+    found.unknown
+}
+
+#[test]
+fn a_quota_is_unknown_where_the_own_group_or_one_above_is_not_seen() {
+    const WHOLE: &str = "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
+    for (mounts, groups) in [
+        // A namespace of control groups, mounted before it was made, and names above its root.
+        (&["31 23 0:28 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw"][..], "0::/"),
+        (&[WHOLE], "0::/../jobs"),
+        // A part of the hierarchy alone, and one beside the own group.
+        (&["31 23 0:28 /jobs /sys/fs/cgroup/jobs rw - cgroup2 cgroup2 rw"], "0::/jobs/solver"),
+        (&["31 23 0:28 /other /sys/fs/cgroup rw - cgroup2 cgroup2 rw"], "0::/jobs/solver"),
+        // Other mounts over the hierarchy, over a folder above the own group, and over its own.
+        (&[WHOLE, "32 31 0:30 / /sys/fs/cgroup rw - tmpfs tmpfs rw"], "0::/jobs/solver"),
+        (&[WHOLE, "32 23 0:30 / /sys/fs rw - tmpfs tmpfs rw"], "0::/jobs/solver"),
+        (&[WHOLE, "32 31 0:30 / /sys/fs/cgroup/jobs rw - tmpfs tmpfs rw"], "0::/jobs/solver"),
+    ] {
+        assert_eq!(with(mounts, groups).len(), 1, "{mounts:?} {groups}");
+    }
+    let part = "33 23 0:28 /jobs /cg rw - cgroup2 cgroup2 rw";
+    assert_eq!(with(&[part, WHOLE], "0::/jobs/solver"), [""; 0], "the mount that shows all");
+    let below = tree().file("sys/fs/cgroup/cgroup.events", "populated 1");
+    assert!(limits(&below).unknown[0].contains("/sys/fs/cgroup do not limit"));
+}
+
+#[test]
+fn a_quota_of_a_group_whose_name_begins_with_dots_is_seen() {
+    let dots = tree()
+        .file("proc/self/cgroup", "0::/..jobs")
+        .file("sys/fs/cgroup/..jobs/cpu.max", "150000 100000");
+    assert_eq!(limits(&dots).usable(), 1.5);
 }

@@ -41,7 +41,7 @@ pub enum FindingKind {
     ContradictoryPlace,
     /// Two caches of one level and type that are said to serve the same CPU.
     ContradictoryCaches,
-    /// A CPU that is said to be in several NUMA nodes.
+    /// A CPU that is said to be in several NUMA nodes, or a core whose siblings are.
     ContradictoryNumaNodes,
     /// A CPU that one file calls online and another offline.
     ContradictoryOnline,

@@ -1,12 +1,13 @@
 //! The core types of a hybrid machine.
 //!
-//! Only three sources give core types and nothing else: the folders of Intel's performance
-//! counters, Arm's part number (MIDR_EL1), and the capacities that the scheduler works with. The
-//! highest frequency is none of them: it differs between equal cores that were binned differently.
+//! A core type follows from the part: the folders of Intel's performance counters, Arm's part number (MIDR_EL1), the
+//! designs in `/proc/cpuinfo`. Only where none of them says it, the capacities that the scheduler works with count.
+//! These, and the highest frequency, differ between equal cores that were binned differently.
 
 use std::collections::BTreeMap;
 
 use super::arm_parts::part_name;
+use super::identity;
 use super::source::Source;
 use crate::{Core, CoreType, CpuSet, SystemFiles};
 
@@ -17,15 +18,21 @@ const COUNTER_FOLDERS: [(&str, &str); 3] = [
     ("sys/devices/cpu_lowpower/cpus", "low-power"),
 ];
 
+/// Its counters are those of all CPUs of x86 where they are of one part.
+const COUNTERS_OF_ALL: &str = "sys/bus/event_source/devices/cpu/type";
+
 /// Reads the types, the one with the lowest CPU first; none if all CPUs are of one type.
 ///
 /// The SMT widths are 0 until the cores are known.
 pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {
     let mut types = by_counters(source, online);
-    if types.len() < 2 {
+    if types.is_empty() {
         types = by_part(source, online);
     }
-    if types.len() < 2 {
+    if types.is_empty() {
+        types = by_design(source, online);
+    }
+    if types.is_empty() && source.text(COUNTERS_OF_ALL).is_none() {
         types = by_capacity(source, online);
     }
     if types.len() < 2 {
@@ -48,6 +55,7 @@ pub(super) fn add_widths(types: &mut [CoreType], cores: &[Core]) {
     }
 }
 
+/// None where there are no such folders; one if all are of that type.
 fn by_counters<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {
     let mut types = Vec::new();
     for (file, name) in COUNTER_FOLDERS {
@@ -76,6 +84,23 @@ fn by_part<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<C
         smt_width: 0,
     };
     parts.into_iter().map(named).collect()
+}
+
+fn by_design<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {
+    let designs = identity::designs(source);
+    if !online.iter().all(|cpu| designs.contains_key(&cpu)) {
+        return Vec::new();
+    }
+    let mut types: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for (cpu, design) in designs.into_iter().filter(|(cpu, _)| online.contains(*cpu)) {
+        types.entry(design).or_default().push(cpu);
+    }
+    let named = |(name, cpus): (_, Vec<u32>)| CoreType {
+        name,
+        cpus: cpus.into_iter().collect(),
+        smt_width: 0,
+    };
+    types.into_iter().map(named).collect()
 }
 
 fn by_capacity<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {

@@ -118,7 +118,7 @@ fn contradiction(findings: &mut Findings, what: &str, cpu: u32, other: u32) {
     findings.add(FindingKind::ContradictorySiblings, file, what, &CpuSet::from([cpu, other]));
 }
 
-/// The cores with all that is known of them; a core is where its lowest online CPU is.
+/// The cores with all that is known of them; a core is where its lowest online CPU is, and in the NUMA node of all.
 pub(super) fn describe(
     siblings: Vec<CpuSet>,
     places: &Places,
@@ -141,6 +141,16 @@ pub(super) fn describe(
             first
         });
         let lowest = cpus.iter().find(|&cpu| places.known(cpu).is_some());
+        let its_nodes: Vec<u32> = cpus.iter().filter_map(|cpu| node_of(nodes, cpu)).collect();
+        let is_of_one_node = its_nodes.windows(2).all(|pair| pair[0] == pair[1]);
+        if !is_of_one_node {
+            findings.add(
+                FindingKind::ContradictoryNumaNodes,
+                "sys/devices/system/node/node*/cpulist",
+                "siblings of one core are said to be in different NUMA nodes; the node of the core is not known",
+                &cpus,
+            );
+        }
         cores.push(Core {
             id: 0,
             core_id: place.core_id,
@@ -148,7 +158,7 @@ pub(super) fn describe(
             package: place.package,
             die: place.die,
             cluster: place.cluster,
-            numa_node: lowest.and_then(|cpu| node_of(nodes, cpu)),
+            numa_node: its_nodes.first().copied().filter(|_| is_of_one_node),
             core_type: lowest.and_then(|cpu| type_of(core_types, cpu)),
             cpus,
         });

@@ -151,6 +151,60 @@ fn arm_parts_give_core_types_and_so_do_different_capacities_alone() {
     assert_eq!(names(&with_parts.machine()), ["Cortex-A53", "Cortex-A73"]);
 }
 
+/// Four cores whose highest clocks differ a little, so that their capacities do.
+fn binned() -> Tree {
+    let capacities = [1002, 1010, 1024, 1024].into_iter().enumerate();
+    capacities.fold(Tree::of_cores(&[&[0], &[1], &[2], &[3]]), |tree, (cpu, capacity)| {
+        tree.file(&format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"), capacity)
+    })
+}
+
+#[test]
+fn cores_of_one_part_are_of_one_type_whatever_their_capacities() {
+    assert_eq!(binned().machine().core_types.len(), 3, "what the capacities alone say");
+    let by_register = (0..4).fold(binned(), |tree, cpu| {
+        let file = format!("sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
+        tree.file(&file, "0x00000000410fd4f0")
+    });
+    assert_eq!(by_register.machine().core_types, []);
+    let listed = |text: &str| {
+        let of_each = (0..4).map(|cpu| format!("processor : {cpu}\n{text}\n\n"));
+        binned().file("proc/cpuinfo", of_each.collect::<String>())
+    };
+    let arm = listed("CPU implementer : 0x41\nCPU part : 0xd4f").machine();
+    assert_eq!((arm.core_types, arm.cpu_model.as_deref()), (Vec::new(), Some("Neoverse-V2")));
+    assert_eq!(listed("uarch : thead,c910").machine().core_types, []);
+    let x86 = binned().file("sys/bus/event_source/devices/cpu/type", 4);
+    assert_eq!(x86.machine().core_types, []);
+    let alone = binned().file("sys/devices/cpu_core/cpus", "0-3");
+    assert_eq!(alone.machine().core_types, []);
+}
+
+#[test]
+fn parts_that_the_kernel_lists_give_core_types_and_the_name_of_the_machine() {
+    let part = |cpu: u32, part: &str| {
+        format!("processor : {cpu}\nCPU implementer : 0x41\nCPU part : {part}\n\n")
+    };
+    let cpuinfo = part(0, "0xd05") + &part(1, "0xd05") + &part(2, "0xd0b");
+    let machine = Tree::of_cores(&[&[0], &[1], &[2]]).file("proc/cpuinfo", cpuinfo).machine();
+    let names: Vec<&str> = machine.core_types.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["Cortex-A55", "Cortex-A76"]);
+    assert_eq!(machine.cpu_model.as_deref(), Some("Cortex-A55 and Cortex-A76"));
+}
+
+#[test]
+fn a_core_whose_siblings_are_in_two_numa_nodes_is_in_none() {
+    let machine = Tree::of_cores(&[&[0, 1], &[2, 3]])
+        .file("sys/devices/system/node/node0/cpulist", "0,2-3")
+        .file("sys/devices/system/node/node1/cpulist", "1")
+        .machine();
+    let nodes: Vec<Option<u32>> = machine.cores.iter().map(|core| core.numa_node).collect();
+    assert_eq!(nodes, [None, Some(0)]);
+    assert_eq!(machine.cpu(1).unwrap().numa_node, Some(1));
+    let [finding] = &machine.findings[..] else { panic!("{:?}", machine.findings) };
+    assert_eq!(finding.kind, FindingKind::ContradictoryNumaNodes);
+}
+
 #[test]
 fn different_frequencies_do_not_make_core_types() {
     let frequency = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq");

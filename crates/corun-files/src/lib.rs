@@ -17,6 +17,6 @@ pub use input::{
     InputError, InputKind, Stream, bytes, input, kept, kernel_text, random, stream, text,
 };
 pub use output::{Output, is_descriptor};
-pub use signals::{is_signal_ignored, signals_to_handle};
+pub use signals::{is_passed_on, is_signal_ignored, pass_on, signals_to_handle};
 pub use task_stat::{TaskStat, decimal};
 pub use unfinished::{are_handled_elsewhere, remove_unfinished};

@@ -1,7 +1,8 @@
 //! Signals that were ignored when this program started.
 //!
 //! nohup(1) ignores SIGHUP, and a shell without job control ignores SIGINT and SIGQUIT in what it runs in the
-//! background. A handler would undo that, here and in every program that is started from here.
+//! background. A handler would undo that, here and in every program that is started from here. Others are passed on to
+//! a corun that corun runs.
 
 /// Whether a signal is ignored. Before a handler is installed, that is how this program was started:
 /// before it installs a handler, code asks here, and leaves an ignored signal as it is.
@@ -17,6 +18,20 @@ pub fn is_signal_ignored(signal: i32) -> bool {
 /// Those of the signals that were not ignored when this program started.
 pub fn signals_to_handle(signals: &[i32]) -> impl Iterator<Item = i32> {
     signals.iter().copied().filter(|signal| !is_signal_ignored(*signal))
+}
+
+/// Passes a signal on to a child that has not been collected, marked as passed on: a signal of the terminal or of a
+/// batch system may have reached the child, too, and is the same one.
+pub fn pass_on(child: u32, signal: i32) {
+    let none = libc::sigval { sival_ptr: std::ptr::null_mut() };
+    // SAFETY: signals a process by its number.
+    unsafe { libc::sigqueue(child.cast_signed(), signal, none) };
+}
+
+/// Whether a signal was passed on by this process's parent with [`pass_on`]. Usable in a handler.
+pub fn is_passed_on(signal: &libc::siginfo_t) -> bool {
+    // SAFETY: the kernel fills these fields of a signal with this code.
+    signal.si_code == libc::SI_QUEUE && unsafe { signal.si_pid() == libc::getppid() }
 }
 
 #[cfg(test)]

@@ -1,27 +1,29 @@
 //! Running one task on a node: the travelling corun measures, and its document becomes a result file.
 //!
 //! The measurement is a process of its own, so that whatever ends it (a signal, no memory) leaves a result that
-//! says so. Signals that end the job reach that process, too: it ends in order, and the result is still written.
+//! says so. Signals that end the job are passed on to that process: it ends in order, and the result is still written.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use corun_machine::{Affinity, CpuSet, Machine};
-use corun_record::{AnyDocument, json_text, on_one_line, shortened, shown};
+use corun_record::{AnyDocument, EndReason, Ending, json_text, on_one_line, shortened, shown};
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::binary;
+use crate::child;
 use crate::error::FleetError;
 use crate::layout::{Attempt, Directory, TaskResult, attempt_file};
 use crate::plan::{Plan, SmtArm, Task};
 use crate::results;
 use crate::submission::write;
 
+/// Why a task has no answer that a signal ended.
+const STOPPED: &str = "the job was asked to end: cancelled, or out of time";
 /// The most characters of the error message of a failed measurement.
 const MAX_REASON: usize = 600;
 
@@ -84,7 +86,7 @@ pub fn run(
     directory: &Directory,
     number: u32,
     runner: Runner,
-    is_stopped: &Arc<AtomicBool>,
+    is_stopped: &AtomicBool,
 ) -> Result<Ran, FleetError> {
     let task = plan.tasks.get(number as usize).ok_or_else(|| {
         FleetError::Task(format!("expected a task below {}, found {number}", plan.tasks.len()))
@@ -188,12 +190,8 @@ fn measured(
     corun: &Path,
     task: &Task,
     mask: Option<Affinity>,
-    is_stopped: &Arc<AtomicBool>,
+    is_stopped: &AtomicBool,
 ) -> Measured {
-    // Whatever is registered here is not inherited by the measurement.
-    for signal in corun_files::signals_to_handle(&[SIGTERM, SIGINT, SIGHUP]) {
-        let _ = signal_hook::flag::register(signal, Arc::clone(is_stopped));
-    }
     let mut command = Command::new(corun);
     command.args(&task.arguments).current_dir(&plan.folder).stdin(Stdio::null());
     if let Some(mask) = mask {
@@ -202,8 +200,9 @@ fn measured(
             std::os::unix::process::CommandExt::pre_exec(&mut command, move || mask.apply(0))
         };
     }
-    let output = match command.output() {
+    let output = match child::output(&mut command, is_stopped) {
         Ok(output) => output,
+        Err(_) if is_stopped.load(Ordering::SeqCst) => return (Some(STOPPED.to_owned()), None),
         Err(error) => {
             let folder = shown(&plan.folder);
             return (Some(format!("corun could not be started in {folder}: {error}")), None);
@@ -219,14 +218,25 @@ fn measured(
         (true, None) => Some("corun wrote no document".to_owned()),
         // What the signal did to the measured program is no news.
         (false, _) if is_stopped.load(Ordering::SeqCst) => {
-            return (
-                Some("the job was asked to end: cancelled, or out of time".to_owned()),
-                document,
-            );
+            return (Some(STOPPED.to_owned()), document);
         }
-        (false, _) => Some(ended(output.status)),
+        // The document says better than a status why it ended before its answer.
+        (false, Some(document)) => Some(ending(document).unwrap_or_else(|| ended(output.status))),
+        (false, None) => Some(ended(output.status)),
     };
     (failure.map(|it| if said.is_empty() { it } else { format!("{it}: {said}") }), document)
+}
+
+/// Why the measurement of a document ended before its answer.
+fn ending(document: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Ended {
+        ending: Ending,
+    }
+    let Ended { ending } = serde_json::from_str(document.get()).ok()?;
+    let is_early =
+        matches!(ending.reason, EndReason::TimeUp | EndReason::Interrupted | EndReason::Failed);
+    is_early.then(|| on_one_line(&shortened(&ending.sentence, MAX_REASON)))
 }
 
 fn ended(status: ExitStatus) -> String {

@@ -8,6 +8,7 @@ mod answers;
 mod attempt;
 mod binary;
 mod campaign;
+mod child;
 mod collection;
 mod error;
 pub mod layout;

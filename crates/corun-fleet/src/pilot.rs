@@ -3,6 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use corun_machine::descendants::{Mark, Orphans};
+
 use crate::campaign::{Campaign, Work};
 use crate::error::FleetError;
 
@@ -21,7 +23,11 @@ pub fn run(campaign: &Campaign) -> Result<Duration, FleetError> {
         let start = Instant::now();
         let mut command = Command::new(name);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let status = command.status().map_err(|error| failed(error.to_string()))?;
+        // Should this process be ended meanwhile, so is all that the command started.
+        let mark = Mark::prepare(Orphans::Left);
+        let status = mark.spawn(&mut command).and_then(|mut child| child.wait());
+        mark.end_all();
+        let status = status.map_err(|error| failed(error.to_string()))?;
         slowest = slowest.max(start.elapsed());
         if !status.success() {
             return Err(failed(status.to_string()));

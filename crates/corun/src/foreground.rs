@@ -8,8 +8,11 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_files::signals_to_handle;
+use corun_machine::descendants::Mark;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals as Caught;
 
@@ -33,6 +36,7 @@ impl Signals {
 pub(crate) struct Foreground {
     process: libc::pid_t,
     has_terminal: bool,
+    mark: Mark,
 }
 
 /// How a command ended.
@@ -49,11 +53,13 @@ impl Foreground {
         };
         let has_terminal = has_terminal();
         let corun = std::process::id().cast_signed();
+        let mark = Mark::for_user();
         let mut command = Command::new(name);
         command.args(arguments).process_group(0);
         // SAFETY: only async-signal-safe calls between fork and exec.
         unsafe {
             command.pre_exec(move || {
+                mark.apply();
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 if libc::getppid() != corun {
                     return Err(io::ErrorKind::BrokenPipe.into());
@@ -70,7 +76,7 @@ impl Foreground {
                 "Name a program on the PATH, or by its path.",
             )
         })?;
-        Ok(Self { process: child.id().cast_signed(), has_terminal })
+        Ok(Self { process: child.id().cast_signed(), has_terminal, mark })
     }
 
     /// Its process group.
@@ -78,7 +84,8 @@ impl Foreground {
         self.process.cast_unsigned()
     }
 
-    /// Waits for its end, passing `signals` on; children that it leaves behind are the user's.
+    /// Waits for its end, passing `signals` on; children that it leaves behind are the user's. Where corun was asked to
+    /// end, or is killed, all of it is ended.
     ///
     /// Signals stay caught afterwards: what follows is not interrupted.
     ///
@@ -88,8 +95,11 @@ impl Foreground {
         let group = self.process;
         let mut caught = signals.0;
         let handle = caught.handle();
+        let was_asked = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&was_asked);
         let forward = std::thread::Builder::new().spawn(move || {
             for signal in caught.forever() {
+                asked.store(true, Ordering::SeqCst);
                 send(group, signal);
             }
         });
@@ -102,6 +112,10 @@ impl Foreground {
             )
         })?;
         let ended = self.wait();
+        match was_asked.load(Ordering::SeqCst) {
+            true => drop(self.mark.end_all()),
+            false => self.mark.release(),
+        }
         if self.has_terminal {
             // SAFETY: asks for this process's own group.
             give_terminal(unsafe { libc::getpgrp() });

@@ -27,7 +27,10 @@ pub(crate) fn on_signals() -> Result<Interrupt, Problem> {
 /// If the system refuses the handlers.
 pub(crate) fn flag_on_signals() -> Result<Arc<AtomicBool>, Problem> {
     let flag = Arc::new(AtomicBool::new(false));
-    end_at_the_second(&flag).map_err(refused)?;
+    end_at_the_second().map_err(refused)?;
+    for signal in signals_to_handle(&SIGNALS) {
+        signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(refused)?;
+    }
     Ok(flag)
 }
 
@@ -35,7 +38,7 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 fn handlers() -> io::Result<Interrupt> {
     let (interrupt, raise) = Interrupt::new()?;
-    end_at_the_second(&Arc::default())?;
+    end_at_the_second()?;
     for signal in signals_to_handle(&SIGNALS) {
         signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
     }
@@ -51,22 +54,23 @@ pub(crate) fn outlive_large_files() {
     }
 }
 
-/// The first signal raises the flag; one that comes when it is raised ends corun.
-fn end_at_the_second(flag: &Arc<AtomicBool>) -> io::Result<()> {
+/// The second signal ends corun. One that the corun around this one passes on is none of the two: it may be the same as
+/// the first.
+fn end_at_the_second() -> io::Result<()> {
+    let was_asked = Arc::new(AtomicBool::new(false));
     // From here on programs run that the kernel may end.
     corun_machine::count_memory_deaths();
     corun_files::are_handled_elsewhere();
     for signal in signals_to_handle(&SIGNALS) {
-        let is_raised = Arc::clone(flag);
-        let end = move || {
-            if is_raised.load(Ordering::SeqCst) {
+        let was_asked = Arc::clone(&was_asked);
+        let end = move |signal: &libc::siginfo_t| {
+            if !corun_files::is_passed_on(signal) && was_asked.swap(true, Ordering::SeqCst) {
                 corun_files::remove_unfinished();
                 signal_hook::low_level::exit(Exit::Interrupted as i32);
             }
         };
         // SAFETY: what it calls is async-signal-safe.
-        unsafe { signal_hook::low_level::register(signal, end)? };
-        signal_hook::flag::register(signal, Arc::clone(flag))?;
+        unsafe { signal_hook_registry::register_sigaction(signal, end)? };
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Running Slurm's commands, behind a trait for tests.
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+
+use corun_machine::descendants::{Mark, Orphans};
 
 use crate::error::FleetError;
 
@@ -55,8 +57,12 @@ impl Commands for SlurmCommands {
         }
         // Whole lists of waiting array tasks, which squeue(1) cuts at 64 characters.
         command.env("SLURM_BITSTR_LEN", "0");
-        let output = command
-            .output()
+        // One that waits for a controller ends with this process.
+        let mark = Mark::prepare(Orphans::Left);
+        let running = mark.spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        let output = running.and_then(Child::wait_with_output);
+        mark.end_all();
+        let output = output
             .map_err(|source| FleetError::NoCommand { program: program.to_owned(), source })?;
         let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Ok(Finished {

@@ -77,6 +77,18 @@ impl Mark {
         if is_watched { Self::next().with_group() } else { Self::next() }
     }
 
+    /// A mark without a control group, for a command that runs in corun's place: should corun be killed, the watchdog ends
+    /// all of it, and what it leaves running at its end is the user's ([`release`](Self::release)).
+    pub fn for_user() -> Self {
+        watchdog::ensure();
+        Self::next()
+    }
+
+    /// Leaves what any command of this corun has left running to the user.
+    pub fn release(self) {
+        watchdog::release();
+    }
+
     /// Forks a child that has the mark and is in its control group from its beginning; 0 in the child.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{group, mark, scan};
 
@@ -19,6 +20,16 @@ const PAUSE_NS: libc::c_long = 10_000_000;
 
 static IS_THERE: OnceLock<bool> = OnceLock::new();
 
+/// Whether what is marked stays when corun ends, in memory that the watchdog shares.
+static IS_RELEASED: OnceLock<&'static AtomicBool> = OnceLock::new();
+
+/// Leaves what is marked to the user from now on: when corun ends, the watchdog ends nothing.
+pub(super) fn release() {
+    if let Some(is_released) = IS_RELEASED.get() {
+        is_released.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Starts the watchdog of this process, if it has none; returns whether it is there. Where that
 /// fails, corun ends what is left by itself, unless it is killed.
 pub(super) fn ensure() -> bool {
@@ -27,6 +38,8 @@ pub(super) fn ensure() -> bool {
 
 fn start() -> io::Result<()> {
     let session = mark::session();
+    let is_released = shared()?;
+    let is_released = *IS_RELEASED.get_or_init(|| is_released);
     let groups = group::root();
     let owner = std::process::id();
     // SAFETY: returns a new descriptor or -1.
@@ -42,7 +55,7 @@ fn start() -> io::Result<()> {
         -1 => return Err(io::Error::last_os_error()),
         // SAFETY: as above.
         0 => match unsafe { libc::fork() } {
-            0 => watch(corun.as_raw_fd(), groups, session),
+            0 => watch(corun.as_raw_fd(), groups, session, is_released),
             // SAFETY: ends the process in between at once.
             _ => unsafe { libc::_exit(0) },
         },
@@ -52,7 +65,26 @@ fn start() -> io::Result<()> {
     Ok(())
 }
 
-fn watch(corun: libc::c_int, groups: Option<libc::c_int>, session: u64) -> ! {
+/// A value that processes forked from now on share with this one, to its end.
+fn shared() -> io::Result<&'static AtomicBool> {
+    let (access, kind) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+    // SAFETY: new memory of a page, filled with zeros, which is never unmapped.
+    unsafe {
+        let page = libc::mmap(std::ptr::null_mut(), 1, access, kind, -1, 0);
+        if page == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(&*page.cast::<AtomicBool>())
+    }
+}
+
+fn watch(
+    corun: libc::c_int,
+    groups: Option<libc::c_int>,
+    session: u64,
+    is_released: &AtomicBool,
+) -> ! {
     // SAFETY: system calls on this process's own state.
     unsafe {
         libc::setsid();
@@ -67,7 +99,8 @@ fn watch(corun: libc::c_int, groups: Option<libc::c_int>, session: u64) -> ! {
         let mut ended = libc::pollfd { fd: corun, events: libc::POLLIN, revents: 0 };
         while libc::poll(&raw mut ended, 1, -1) < 1 {}
     }
-    for _ in 0..ROUNDS {
+    let rounds = if is_released.load(Ordering::SeqCst) { 0 } else { ROUNDS };
+    for _ in 0..rounds {
         // The groups first: what is in them cannot start anything more.
         let left = groups.map_or(0, |root| group::end_session(root, session));
         if end_marked(session) + left == 0 {

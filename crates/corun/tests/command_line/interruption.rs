@@ -150,6 +150,40 @@ fn no_worker_outlives_a_killed_corun() {
     wait_until("the worker's end", || is_gone(worker));
 }
 
+/// A command that runs in corun's place may start a daemon, and then ends by itself.
+#[test]
+fn what_a_command_in_the_foreground_started_ends_with_a_corun_that_is_killed() {
+    for is_killed in [true, false] {
+        let scratch = Scratch::new();
+        let end = if is_killed { "wait" } else { "" };
+        let script = scratch.script(&format!(
+            "tail -f /dev/null >/dev/null 2>&1 & echo $! > \"$folder/id.new\"; mv \"$folder/id.new\" \"$folder/id\"\n{end}"
+        ));
+        let mut corun =
+            start(corun(["top", "--"]).arg(script).env("CORUN_TEST_FOLDER", scratch.path()));
+        wait_until("a child", || scratch.file("id").exists());
+        let child: i32 = scratch.read("id").trim().parse().expect("a process id");
+        if is_killed {
+            corun.kill().expect("corun runs");
+        }
+        assert_eq!(corun.wait().expect("corun ends").code(), (!is_killed).then_some(0));
+        let is_watchdog = |id: &i32| {
+            let name = std::fs::read_to_string(format!("/proc/{id}/comm"));
+            let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+            let folder = scratch.path().as_os_str().as_encoded_bytes();
+            name.is_ok_and(|name| name.trim() == "corun-watchdog")
+                && environment.windows(folder.len()).any(|words| words == folder)
+        };
+        wait_until("the watchdog's end", || !processes().any(|id| is_watchdog(&id)));
+        wait_until("the child's end", || !is_killed || is_gone(child));
+        if !is_killed {
+            assert!(!is_gone(child), "the daemon is the user's");
+            let child = Pid::from_raw(child).expect("a process id");
+            kill_process(child, Signal::KILL).expect("it runs");
+        }
+    }
+}
+
 pub(crate) fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("corun starts")
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use corun_fleet::layout::Directory;
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let plan = Plan::read(&directory.plan())?;
     let runner = Runner::of_slurm(|name| std::env::var(name).ok())?;
     let number = arguments.first.saturating_add(arguments.index);
-    let ran = corun_fleet::run(&plan, &directory, number, runner, &Arc::default())?;
+    let ran = corun_fleet::run(&plan, &directory, number, runner, &AtomicBool::new(false))?;
     Ok(code(match ran {
         Ran::DoneBefore => {
             say(&format!("corun: task {number} has an answer of an earlier attempt"));

@@ -1,11 +1,12 @@
 //! The engine without Slurm, through the same files as with it.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use corun_record::{Document, FleetReport, Record};
 
-use crate::fleet::campaign::{Scratch, files};
+use crate::fleet::campaign::{Scratch, files, until};
 
 const LOCAL: &[&str] = &["--engine", "local"];
 
@@ -95,6 +96,50 @@ fn a_program_that_fails_is_a_task_that_failed_for_a_reason() {
         "{reason}"
     );
     assert_eq!(scratch.collect().collected.unwrap().added, 0);
+}
+
+/// Whether there is a process of this number that has not ended.
+fn is_running(process: &str) -> bool {
+    let status = corun_files::kernel_text(format!("/proc/{process}/status")).unwrap_or_default();
+    status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+}
+
+#[test]
+fn a_signal_to_corun_alone_ends_what_it_runs() {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGKILL] {
+        let scratch = Scratch::new();
+        let names = ["task", "new"].map(|name| scratch.path(name));
+        let [task, new] = names.each_ref().map(|path| path.display());
+        let script = format!("echo $$ $PPID > '{new}'; mv '{new}' '{task}'; exec sleep 600");
+        let program = scratch.program("busy", &script);
+        scratch.campaign("repeats = 2", &[program.to_str().unwrap()]);
+        let directory = scratch.directory();
+        let directory = directory.to_str().unwrap();
+        let arguments = ["fleet", "submit", "campaign.toml", "--directory", directory];
+        let mut corun = scratch.corun(&[&arguments, LOCAL].concat()).spawn().unwrap();
+        until("the task runs", || names[0].exists());
+        let started = fs::read_to_string(&names[0]).unwrap();
+        // SAFETY: signals a child that has not been waited for.
+        unsafe { libc::kill(corun.id().cast_signed(), signal) };
+        let status = corun.wait().unwrap();
+        let expected = if signal == libc::SIGKILL { None } else { Some(5) };
+        assert_eq!(status.code(), expected, "signal {signal}: {:?}", status.signal());
+        until("the measurement and its program have ended", || {
+            !started.split_whitespace().any(is_running)
+        });
+    }
+}
+
+#[test]
+fn why_a_measurement_has_no_answer_is_the_reason_of_its_task() {
+    let scratch = Scratch::new();
+    let program = scratch.program("slow", "sleep 2");
+    scratch.campaign("", &[program.to_str().unwrap()]);
+    let campaign = fs::read_to_string(scratch.path("campaign.toml")).unwrap();
+    fs::write(scratch.path("campaign.toml"), campaign.replace("\"2m\"", "\"5s\"")).unwrap();
+    assert_eq!(scratch.submit(LOCAL).exit, Some(1));
+    let reason = scratch.status().open[0].reason.clone().unwrap();
+    assert!(reason.starts_with("the time allowed (5s) is too short: "), "{reason}");
 }
 
 #[test]

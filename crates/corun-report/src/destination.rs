@@ -82,19 +82,24 @@ impl Destination {
     }
 
     /// Writes `text` and nothing else there. Whatever it says of names and texts from elsewhere, nothing in it
-    /// steers a terminal: what the JSON of [`json_text`](corun_record::json_text) has not escaped is.
+    /// steers a terminal: what the JSON of [`json_text`](corun_record::json_text) has not escaped is. A reader who has
+    /// gone away (`head`) has seen enough.
     ///
     /// # Errors
     /// If the system refuses; an older file is then untouched.
     pub fn write(self, text: &str) -> Result<(), ExportError> {
         let Self { path, kind } = self;
         let text = on_lines(text);
+        let has_reader = matches!(kind, Kind::StandardOutput | Kind::Direct(_));
         let written = match kind {
             Kind::StandardOutput => to_standard_output(text.as_bytes()),
             Kind::Direct(mut file) => file.write_all(text.as_bytes()).and_then(|()| file.flush()),
             Kind::Whole(mut file) => file.write_all(text.as_bytes()).and_then(|()| file.finish()),
         };
-        written.map_err(|error| ExportError { path, error })
+        match written {
+            Err(error) if has_reader && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|error| ExportError { path, error }),
+        }
     }
 }
 

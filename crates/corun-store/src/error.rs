@@ -33,6 +33,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// A folder, a device or a pipe.
+    #[error("{}: expected a file for the store, found {found}", shown(path))]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+    },
     /// Not a database any more, or never one.
     #[error(
         "{}: expected a store of corun, found a damaged file or none of it: {reason}",
@@ -144,7 +152,7 @@ impl Actionable for StoreError {
 
     fn next_step(&self) -> String {
         match self {
-            Self::NoPlace | Self::HomeOfAnother { .. } => {
+            Self::NoPlace | Self::HomeOfAnother { .. } | Self::NoFile { .. } => {
                 "Name a file with --store or CORUN_STORE, or keep nothing with --no-store.".to_owned()
             }
             Self::Newer { .. } => {
@@ -158,10 +166,13 @@ impl Actionable for StoreError {
                      away, with the files {path}-wal and {path}-shm where they are."
                 )
             }
-            Self::Refused {
-                code: Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure), ..
-            } => {
+            Self::Refused { code: Some(ErrorCode::DiskFull), .. } => {
                 "Free some room there, or name another file with --store.".to_owned()
+            }
+            Self::Refused { code: Some(ErrorCode::SystemIoFailure), .. } => {
+                "See whether that disk or its quota is full or broken (df, quota, dmesg), or name another file with \
+                 --store."
+                    .to_owned()
             }
             Self::Refused { code: Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), .. } => {
                 "Another process keeps it locked: try again when that has ended.".to_owned()

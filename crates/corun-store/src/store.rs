@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +51,7 @@ impl Store {
     }
 
     fn open_made(path: &Path) -> Result<Self, StoreError> {
+        ensure_file(path)?;
         let mut connection = connected(path)?;
         prepare(&mut connection, path)?;
         write_ahead(&connection);
@@ -105,6 +106,19 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
+}
+
+/// SQLite would make a journal beside a device, and say of it that the disk fails.
+fn ensure_file(path: &Path) -> Result<(), StoreError> {
+    let kind = path.metadata().map_err(|error| StoreError::system(path, &error))?.file_type();
+    let found = match kind {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_char_device() || kind.is_block_device() => "a device",
+        kind if kind.is_fifo() => "a pipe",
+        _ => "a socket",
+    };
+    Err(StoreError::NoFile { path: path.to_owned(), found })
 }
 
 /// A connection to a file that is there. Where it may not be written, it is read.

@@ -20,7 +20,7 @@ pub(crate) struct Patch {
     pub(crate) inserted: &'static str,
 }
 
-pub(crate) const PATCHES: [Patch; 1] = [WRITTEN_CODE];
+pub(crate) const PATCHES: [Patch; 2] = [WRITTEN_CODE, CLOSED_RANGE];
 
 /// Where a program writes to a page that code was executed from, DynamoRIO goes on with the next block as if
 /// the registers were the program's; those that a client has borrowed are not, and the client must know that
@@ -34,6 +34,28 @@ const WRITTEN_CODE: Patch = Patch {
     inserted: "
             translate_sigcontext(dcontext, uc, true, f);
             translated_pc = (app_pc)SIGCXT_FROM_UCXT(uc)->SC_XIP;",
+};
+
+/// Where a program closes a range of descriptors, DynamoRIO asks of each number whether it is its own, which is without
+/// end for the range up to the highest number, as everything that closes all others gives it. Its own are those from
+/// `min_dr_fd` on, and where these cannot be had, some from half of it on, or the lowest that were free; of the others no
+/// number needs to be asked about.
+const CLOSED_RANGE: Patch = Patch {
+    file: "core/unix/os.c",
+    lines: 2,
+    hash: 0xe57e_734f_dd6d_8138,
+    removed: 1..2,
+    inserted_at: 1,
+    inserted: "
+        const uint half_fd = min_dr_fd / 2, window = 0xffff;
+        if (min_dr_fd > 0 && last_fd >= (uint)min_dr_fd)
+            last_fd = min_dr_fd - 1;
+        for (uint i = first_fd, more = first_fd <= last_fd; more; more = i != last_fd,
+                  i = !cur_range_valid || i < window ||
+                              (i + 1 >= half_fd - 1 && i < half_fd + window)
+                          ? i + 1
+                          : i + 1 < half_fd - 1 && half_fd - 1 < last_fd ? half_fd - 1
+                                                                         : last_fd) {",
 };
 
 /// The patched text of a file, or why it cannot be patched.

@@ -18,6 +18,7 @@ mod options;
 mod parse;
 mod problem;
 mod progress;
+mod stack;
 mod standard_input;
 mod terminal;
 mod values;
@@ -49,6 +50,10 @@ struct CommandLine {
 }
 
 fn main() -> ExitCode {
+    stack::with_enough(run)
+}
+
+fn run() -> ExitCode {
     interruption::outlive_large_files();
     if let Some(helper) = HelperProcess::asked() {
         return helper.run();

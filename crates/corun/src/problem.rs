@@ -61,8 +61,20 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "corun: {}\n  {}", below(&self.sentence), self.next_step)
+        let next_step = out_of_descriptors(&self.sentence).unwrap_or(&self.next_step);
+        write!(formatter, "corun: {}\n  {next_step}", below(&self.sentence))
     }
+}
+
+/// What to do where the system gives no more descriptors, whatever they were for: the code that asked for one knows of
+/// other reasons only.
+fn out_of_descriptors(sentence: &str) -> Option<&'static str> {
+    let is_of = |number: i32| sentence.contains(&format!("(os error {number})"));
+    if is_of(libc::EMFILE) {
+        return Some("Raise the limit of open files (ulimit -n).");
+    }
+    is_of(libc::ENFILE)
+        .then_some("Close files of other programs, or raise the system's limit (fs.file-max).")
 }
 
 impl<E: Actionable> From<E> for Problem {
@@ -103,4 +115,20 @@ fn below(text: &str) -> String {
 /// The process's exit code for an end.
 pub(crate) fn code(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_lacks_descriptors_is_told_of_their_limit() {
+        let said = |number: i32| {
+            let error = std::io::Error::from_raw_os_error(number);
+            Problem::failed(format!("no tracer: {error}"), "Take another tracer.").to_string()
+        };
+        assert!(said(libc::EMFILE).ends_with("(ulimit -n)."), "{}", said(libc::EMFILE));
+        assert!(said(libc::ENFILE).ends_with("(fs.file-max)."), "{}", said(libc::ENFILE));
+        assert!(said(libc::EPERM).ends_with("Take another tracer."), "{}", said(libc::EPERM));
+    }
 }

@@ -1,5 +1,7 @@
 //! A file that is no store of today is reported and left as it is.
 
+use std::path::Path;
+
 use corun_record::{Actionable, Document};
 use corun_store::{Store, StoreError};
 use rusqlite::Connection;
@@ -28,6 +30,23 @@ fn a_damaged_store_is_reported_and_left_as_it_is() {
         assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
         assert!(error.next_step().contains("It is left as it is."), "{}", error.next_step());
         assert!(std::fs::read(&path).unwrap() == damaged, "it was changed");
+    }
+}
+
+#[test]
+fn what_is_no_file_is_said_to_be_what_it_is() {
+    let folder = Folder::new();
+    let pipe = folder.file("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for (path, found) in [
+        (Path::new("/dev/null"), "found a device"),
+        (Path::new("/"), "found a folder"),
+        (&pipe, "found a pipe"),
+    ] {
+        for error in [Store::open(path).unwrap_err(), Store::open_existing(path).unwrap_err()] {
+            assert!(error.to_string().ends_with(found), "{error}");
+            assert!(error.next_step().contains("CORUN_STORE"), "{}", error.next_step());
+        }
     }
 }
 

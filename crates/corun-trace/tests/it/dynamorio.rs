@@ -48,6 +48,37 @@ const COUNTING: &str = "
             syscall
 ";
 
+/// Everything that closes what it has inherited (closefrom(3)) gives the highest number there can be.
+#[test]
+fn all_descriptors_but_three_are_closed_at_once() {
+    let folder = TempDir::new().unwrap();
+    let source = "
+        .globl _start
+        # dup2(0, 50); close_range(3, ~0, 0); fcntl(50, F_GETFD) is -EBADF
+        _start: mov $33, %eax
+                xor %edi, %edi
+                mov $50, %esi
+                syscall
+                mov $436, %eax
+                mov $3, %edi
+                mov $-1, %esi
+                xor %edx, %edx
+                syscall
+                mov %eax, %ebx
+                mov $72, %eax
+                mov $50, %edi
+                mov $1, %esi
+                syscall
+                add %eax, %ebx
+                lea 16(%rbx), %edi
+                mov $60, %eax
+                syscall
+    ";
+    let (traced, recording) = trace(&build(&folder, "closes.s", source), &[]);
+    assert_eq!(traced.ending, Ending::Exited(7));
+    assert_eq!(executed(&recording), traced.instructions);
+}
+
 fn markers(recording: &Recording, thread: u32) -> Vec<Marker> {
     let of = |event| match event {
         Event::Marker(ordered) => Some(ordered.marker),

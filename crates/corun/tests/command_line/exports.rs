@@ -6,6 +6,49 @@ use crate::common::{FEWEST, Outcome, Scratch, corun, measure};
 
 const ARMS: &str = "spread,stacked";
 
+/// As `head` and pagers do: what reads standard output has seen enough.
+#[test]
+fn a_reader_that_goes_away_is_no_error_in_any_form() {
+    let scratch = Scratch::new();
+    let store = scratch.file("store.db");
+    let kept = Outcome::of(measure(ARMS, FEWEST).env("CORUN_STORE", &store).args(["--", "true"]));
+    assert_eq!(kept.exit, Some(0), "{}", kept.errors);
+    let batch = ["schedule", "--topology", "1x1x1", "--load", "batch:jobs=1,work=1s"];
+    let with = |words: &[&'static str]| [&batch, words].concat();
+    for words in [
+        vec!["runs", "list"],
+        vec!["runs", "list", "--json", "-"],
+        vec!["runs", "show", "last", "--json", "-"],
+        vec!["runs", "export", "--csv", "-"],
+        vec!["runs", "export", "--csv", "/dev/stdout"],
+        vec!["runs", "export", "last", "--json", "-"],
+        vec!["compare", "last", "last", "--markdown", "-"],
+        vec!["report", "last", "-o", "-"],
+        vec!["topo"],
+        vec!["topo", "--json", "-"],
+        vec!["topo", "--svg", "-"],
+        vec!["doctor", "--json", "-"],
+        vec!["models", "list"],
+        vec!["models", "show", "zen4", "--json", "-"],
+        vec!["study", "list", "--json", "-"],
+        vec!["schema", "corun-run"],
+        vec!["completions", "bash"],
+        vec!["help"],
+        vec!["--version"],
+        with(&[]),
+        with(&["--json", "-"]),
+        with(&["--csv", "-"]),
+    ] {
+        let with_reader = Outcome::of(corun(&words).env("CORUN_STORE", &store));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let without = Outcome::of(corun(&words).env("CORUN_STORE", &store).stdout(writer));
+        assert_eq!(without.exit, with_reader.exit, "{words:?}: {}", without.errors);
+        assert!(without.exit.is_some_and(|exit| exit < 2), "{words:?}: {}", without.errors);
+        assert_eq!(without.errors, with_reader.errors, "{words:?}");
+    }
+}
+
 #[test]
 fn all_files_describe_the_same_run() {
     let scratch = Scratch::new();

@@ -36,6 +36,58 @@ const LINES: &[&[&str]] = &[
     &["doctor", "--root", "FILE"],
 ];
 
+/// corun of these words with as much of a resource as a shell's `ulimit` leaves.
+fn with_limit(resource: Resource, amount: u64, words: &[&str]) -> Command {
+    let mut command = corun(words);
+    let limit = Rlimit { current: Some(amount), maximum: Some(amount) };
+    // SAFETY: the call is one system call, which may be made between fork and exec.
+    unsafe {
+        command.pre_exec(move || Ok(setrlimit(resource, limit.clone())?));
+    }
+    command
+}
+
+/// Each subcommand is parsed and some are run in a stack that is too small for them; a program that is measured has that
+/// stack, and not another.
+#[test]
+fn a_small_stack_is_the_measured_program_s() {
+    for words in [
+        &["--help"][..],
+        &["help", "predict"],
+        &["topo"],
+        &["models", "show", "zen4"],
+        &["study", "list"],
+        &["schedule", "--topology", "1x1x1", "--load", "batch:jobs=1,work=1s"],
+        &[
+            "measure",
+            "--blocks=2",
+            "--warmup=0",
+            "--cores=1",
+            "--placement=spread",
+            "--",
+            "sh",
+            "-c",
+            "[ $(ulimit -s) = 64 ]",
+        ],
+    ] {
+        let outcome = Outcome::of(&mut with_limit(Resource::Stack, 64 << 10, words));
+        assert_eq!(outcome.exit, Some(0), "{words:?}: {}", outcome.errors);
+    }
+}
+
+#[test]
+fn who_lacks_descriptors_is_told_so_whatever_they_were_for() {
+    for words in [
+        &["trace", "-o", "/dev/null", "--", "true"][..],
+        &["predict", "--model", "zen4", "--", "true"],
+        &["measure", "--blocks=2", "--", "true"],
+    ] {
+        let outcome = Outcome::of(&mut with_limit(Resource::Nofile, 12, words));
+        assert!(outcome.exit.is_some_and(|exit| exit != 0), "{words:?}: {}", outcome.errors);
+        assert!(outcome.errors.contains("(ulimit -n)"), "{words:?}: {}", outcome.errors);
+    }
+}
+
 /// corun of this line, in little memory: what would be read whole does not fit.
 fn limited(line: &[&str], file: &str, scratch: &Scratch) -> Command {
     let words = line.iter().map(|word| word.replace("FILE", file));

@@ -12,7 +12,7 @@ use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ending::Membership;
 
@@ -50,7 +50,34 @@ pub(super) fn root() -> Option<RawFd> {
         };
         let folder = place::find(&mut files, lists_this)?;
         let folder = open(libc::AT_FDCWD, &CString::new(format!("/{folder}")).ok()?, FOLDER);
-        (folder >= 0).then_some(folder)
+        if folder < 0 {
+            return None;
+        }
+        end_abandoned(folder);
+        Some(folder)
+    })
+}
+
+/// Ends the groups of coruns that were killed together with their watchdogs, unless another corun has groups there: each
+/// holds a lock on the folder, its watchdog does, too, and the kernel takes it back when both have ended.
+fn end_abandoned(root: RawFd) {
+    // SAFETY: a lock on an open folder, which the kernel gives or refuses.
+    let lock = |how| unsafe { libc::flock(root, how) } == 0;
+    if lock(libc::LOCK_EX | libc::LOCK_NB) {
+        let begun = Instant::now();
+        while end_groups(root, is_command) > 0 && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(PAUSE_MS.unsigned_abs().into()));
+        }
+    }
+    // Another one may be at it, for a moment.
+    lock(libc::LOCK_SH);
+}
+
+/// Whether a name is that of a command's group.
+fn is_command(name: &[u8]) -> bool {
+    name.strip_prefix(PREFIX).is_some_and(|digits| {
+        digits.len() == NAME - PREFIX.len() - 1
+            && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
@@ -155,10 +182,15 @@ impl Membership for Ending {
 pub(super) fn end_session(root: RawFd, session: u64) -> usize {
     let whole = name(session << (4 * SESSION_DIGITS));
     let of_session = &whole[..PREFIX.len() + SESSION_DIGITS];
+    end_groups(root, |name| name.starts_with(of_session))
+}
+
+/// As [`end_session`], of the groups with such names.
+fn end_groups(root: RawFd, is_ended: impl Fn(&[u8]) -> bool) -> usize {
     let mut left = 0;
     let mut names = scan::names(root, c".");
     while let Some((name, _)) = names.next() {
-        if !name.to_bytes().starts_with(of_session) || remove(root, name, DEEPEST) {
+        if !is_ended(name.to_bytes()) || remove(root, name, DEEPEST) {
             continue;
         }
         left += 1;
@@ -285,5 +317,34 @@ mod tests {
         };
         assert_eq!(text(0x4000_00ab_0000_0007), "corun-400000ab00000007");
         assert!(text(0x4000_00ab << 32).starts_with("corun-400000ab"));
+    }
+
+    #[test]
+    fn groups_that_a_killed_corun_left_are_ended_once_no_other_has_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["corun-400000ab00000007", "corun-400000ab00000007/below", "corun-home", "x"];
+        let left = || {
+            let mut left = names.to_vec();
+            left.retain(|name| folder.path().join(name).exists());
+            left
+        };
+        names.iter().for_each(|name| std::fs::create_dir(folder.path().join(name)).unwrap());
+        let path = CString::new(folder.path().to_str().unwrap()).unwrap();
+        let open_it = || open(libc::AT_FDCWD, &path, FOLDER);
+        let other = open_it();
+        // SAFETY: a lock on an open folder.
+        assert_eq!(unsafe { libc::flock(other, libc::LOCK_SH) }, 0);
+        let own = open_it();
+        end_abandoned(own);
+        assert_eq!(left(), names, "those of another corun that runs");
+        for folder in [own, other] {
+            // SAFETY: opened above, closed once.
+            unsafe { libc::close(folder) };
+        }
+        let next = open_it();
+        end_abandoned(next);
+        assert_eq!(left(), ["corun-home", "x"]);
+        // SAFETY: opened above, closed once.
+        unsafe { libc::close(next) };
     }
 }

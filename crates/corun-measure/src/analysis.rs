@@ -300,19 +300,15 @@ impl Analyst<'_> {
 
 #[cfg(test)]
 mod tests {
-    use corun_record::{Evidence, Placement, WorkerSample};
+    use corun_record::{Evidence, WorkerSample};
 
     use super::*;
-
-    fn arm(placement: Placement, cpus: &[u32]) -> Arm {
-        Arm::new(placement, cpus.len() as u32, 2, cpus.to_vec())
-    }
+    use crate::testing::arm;
 
     /// The answer about siblings where every second time of theirs is forty times as long, and workers wait for their CPUs for
     /// this share of their time.
     fn answer(cpu_wait: f64) -> String {
-        let arms =
-            [arm(Placement::Spread(None), &[0, 1]), arm(Placement::Full(None), &[0, 1, 2, 3])];
+        let arms = [arm("spread", 2, 2, &[0, 1]), arm("full", 4, 2, &[0, 1, 2, 3])];
         let sample = |block: u32, position: u32| {
             let arm = &arms[position as usize];
             let makespan_s = if position == 1 && block % 2 == 1 { 40.0 } else { 1.0 };

@@ -410,14 +410,8 @@ fn unusual_samples(arms: &[Arm], samples: &[Sample]) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corun_record::{ClockProbe, Displaced, Estimate, LeftRunning, Placement, Source};
-
-    fn arm(id: &str, cpus: &[u32]) -> Arm {
-        Arm {
-            id: id.to_owned(),
-            ..Arm::new(id.parse().unwrap_or(Placement::Single), cpus.len() as u32, 1, cpus.to_vec())
-        }
-    }
+    use crate::testing::arm;
+    use corun_record::{ClockProbe, Displaced, Estimate, LeftRunning, Source};
 
     fn sample(arm: &str, evidence: Evidence) -> Sample {
         Sample {
@@ -442,7 +436,7 @@ mod tests {
     }
 
     fn kinds_of_known(spread: Evidence, full: Evidence) -> Vec<Caveat> {
-        let arms = [arm("spread", &[0]), arm("full", &[0, 1])];
+        let arms = [arm("spread", 1, 1, &[0]), arm("full", 2, 1, &[0, 1])];
         let mut samples = vec![sample("spread", spread), sample("full", full)];
         let again = samples.clone().into_iter().map(|sample| Sample { block: 1, ..sample });
         samples.extend(again.collect::<Vec<_>>());
@@ -548,7 +542,7 @@ mod tests {
 
     #[test]
     fn workers_that_share_a_cpu_wait_for_each_other() {
-        let stacked = arm("stacked", &[0, 0]);
+        let stacked = arm("stacked", 2, 1, &[0, 0]);
         let evidence = Evidence { cpu_wait: Some(0.5), ..Evidence::default() };
         let samples = [
             sample("stacked", evidence.clone()),
@@ -559,7 +553,7 @@ mod tests {
 
     #[test]
     fn a_tick_of_stolen_time_in_short_samples_is_nothing() {
-        let arms = [arm("single", &[0])];
+        let arms = [arm("single", 1, 1, &[0])];
         let stolen = |steal_s| Sample {
             makespan_s: 0.006,
             ..sample("single", Evidence { steal_s: Some(steal_s), ..Evidence::default() })

@@ -78,14 +78,8 @@ pub(crate) fn caveat(share: f64) -> Option<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corun_record::{Evidence, Placement};
-
-    fn arm(id: &str, cpus: &[u32]) -> Arm {
-        Arm {
-            id: id.to_owned(),
-            ..Arm::new(id.parse().unwrap_or(Placement::Single), cpus.len() as u32, 1, cpus.to_vec())
-        }
-    }
+    use crate::testing::arm;
+    use corun_record::Evidence;
 
     /// The share of samples of half a second with so much CPU time, in which a worker waited for its CPU.
     fn of(arm: &Arm, mode: Mode, cpu_s: f64, cpu_wait: f64) -> Option<f64> {
@@ -108,7 +102,7 @@ mod tests {
 
     #[test]
     fn each_copy_has_a_share_and_threads_have_one_together() {
-        let two = arm("spread", &[0, 1]);
+        let two = arm("spread", 2, 1, &[0, 1]);
         assert_eq!(of(&two, Mode::Copies, 0.4, 0.0), Some(0.5));
         assert_eq!(of(&two, Mode::WorkersTotal, 0.4, 0.0), Some(1.0));
         assert_eq!(of(&two, Mode::Copies, 3.0, 0.0), Some(1.0), "never more than all of it");
@@ -116,13 +110,13 @@ mod tests {
 
     #[test]
     fn waiting_for_a_cpu_that_others_use_is_not_waiting() {
-        assert_eq!(of(&arm("spread", &[0]), Mode::Copies, 0.15, 0.5), None);
-        assert_eq!(of(&arm("spread", &[0]), Mode::Copies, 0.15, 0.01), Some(0.5));
+        assert_eq!(of(&arm("spread", 1, 1, &[0]), Mode::Copies, 0.15, 0.5), None);
+        assert_eq!(of(&arm("spread", 1, 1, &[0]), Mode::Copies, 0.15, 0.01), Some(0.5));
     }
 
     #[test]
     fn runs_that_are_short_but_where_they_are_disturbed_say_nothing() {
-        let alone = arm("spread", &[0]);
+        let alone = arm("spread", 1, 1, &[0]);
         let sample = |makespan_s: f64| Sample {
             arm: alone.id.clone(),
             makespan_s,
@@ -135,6 +129,6 @@ mod tests {
 
     #[test]
     fn workers_that_take_turns_say_nothing() {
-        assert_eq!(of(&arm("stacked", &[0, 0]), Mode::Copies, 0.4, 0.5), None);
+        assert_eq!(of(&arm("stacked", 2, 1, &[0, 0]), Mode::Copies, 0.4, 0.5), None);
     }
 }

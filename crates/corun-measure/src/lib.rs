@@ -29,6 +29,8 @@ mod standalone;
 mod stopping;
 pub mod suite;
 pub mod sweep;
+#[cfg(test)]
+mod testing;
 
 pub use initial_state::InitialState;
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, host, machine_summary};

@@ -264,13 +264,7 @@ fn decimals(estimate: &Estimate) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn arm(id: &str, workers: u32, cores: u32) -> Arm {
-        Arm {
-            id: id.to_owned(),
-            ..Arm::new(id.parse().expect("a placement"), workers, cores, Vec::new())
-        }
-    }
+    use crate::testing::arm;
 
     fn sentence(metric: Metric, [arm, against]: [&Arm; 2], value: f64, verdict: Verdict) -> String {
         let (low, high) = (value * 0.95, value * 1.05);
@@ -291,9 +285,9 @@ mod tests {
 
     #[test]
     fn more_workers_that_do_more_work_are_never_said_to_hurt() {
-        let (single, spread) = (arm("single", 1, 1), arm("spread", 2, 2));
-        let (one, two) = (arm("spread@1", 1, 1), arm("spread@2", 2, 2));
-        let (full, free) = (arm("full@3", 6, 2), arm("free@4", 4, 0));
+        let (single, spread) = (arm("single", 1, 1, &[]), arm("spread", 2, 2, &[]));
+        let (one, two) = (arm("spread@1", 1, 1, &[]), arm("spread@2", 2, 2, &[]));
+        let (full, free) = (arm("full@3", 6, 2, &[]), arm("free@4", 4, 0, &[]));
         let sentences = [
             sentence(Metric::Scaling, [&spread, &single], 1.2, Verdict::Helps),
             sentence(Metric::Scaling, [&spread, &single], 0.8, Verdict::Hurts),
@@ -314,7 +308,7 @@ mod tests {
 
     #[test]
     fn one_worker_is_one_worker() {
-        let (free, spread) = (arm("free@1", 1, 0), arm("spread@1", 1, 1));
+        let (free, spread) = (arm("free@1", 1, 0, &[]), arm("spread@1", 1, 1, &[]));
         insta::assert_snapshot!(
             sentence(Metric::FreePlacement, [&free, &spread], 1.1, Verdict::Helps),
             @"Leaving placement to the kernel helps: one worker does 1.10 times the work it does pinned (95 % interval 1.04 to 1.16)."
@@ -323,7 +317,7 @@ mod tests {
 
     #[test]
     fn an_interval_over_orders_of_magnitude_is_not_repeated() {
-        let (stacked, spread) = (arm("stacked", 4, 2), arm("spread", 2, 2));
+        let (stacked, spread) = (arm("stacked", 4, 2, &[]), arm("spread", 2, 2, &[]));
         let estimate = Estimate { value: 2.1, low: 0.1, high: 44.0, level: 0.95, blocks: 2 };
         let finding = Finding {
             metric: Metric::TimeSlicing,

@@ -139,27 +139,15 @@ mod tests {
 
     use super::super::{AnalysisRequest, Workers, analyse};
     use super::*;
-
-    fn arm(id: &str, workers: u32, twin_of: Option<&str>) -> Arm {
-        Arm {
-            id: id.to_owned(),
-            twin_of: twin_of.map(str::to_owned),
-            ..Arm::new(
-                twin_of.unwrap_or(id).parse::<Placement>().unwrap(),
-                workers,
-                2,
-                (0..workers).collect(),
-            )
-        }
-    }
+    use crate::testing::arm;
 
     fn arms() -> Vec<Arm> {
-        vec![
-            arm("spread", 2, None),
-            arm("spread.aa", 2, Some("spread")),
-            arm("full", 4, None),
-            arm("full.aa", 4, Some("full")),
-        ]
+        let with_twin = |arm: Arm| {
+            let twin_of = Some(arm.id.clone());
+            [arm.clone(), Arm { id: format!("{}.aa", arm.id), twin_of, ..arm }]
+        };
+        let arms = [arm("spread", 2, 2, &[0, 1]), arm("full", 4, 2, &[0, 1, 2, 3])];
+        arms.into_iter().flat_map(with_twin).collect()
     }
 
     /// Blocks in which `full` answers 1.2 times as much and has 1.5 times the median and twice the p99,

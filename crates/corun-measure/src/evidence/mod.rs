@@ -196,7 +196,7 @@ fn foreign_busy(activity: &Activity, cpus: &[u32], own_s: f64, elapsed_s: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corun_record::Placement;
+    use crate::testing::arm;
 
     fn activity() -> Activity {
         counted(1e-9)
@@ -219,20 +219,16 @@ mod tests {
             ..Activity::default()
         };
         assert_eq!(foreign_busy(&activity, &[0], 0.006, 0.0065), None);
-        assert_eq!(idle_sibling_busy(&activity, &arm(), 0.0065), None);
+        assert_eq!(idle_sibling_busy(&activity, &beside_idle_siblings(), 0.0065), None);
     }
 
-    fn arm() -> Arm {
-        Arm {
-            id: "spread".into(),
-            idle_siblings: vec![4, 5],
-            ..Arm::new(Placement::Spread(None), 2, 2, vec![0, 1])
-        }
+    fn beside_idle_siblings() -> Arm {
+        Arm { idle_siblings: vec![4, 5], ..arm("spread", 2, 2, &[0, 1]) }
     }
 
     #[test]
     fn a_busy_sibling_shows() {
-        assert_eq!(idle_sibling_busy(&activity(), &arm(), 2.0), Some(0.01));
+        assert_eq!(idle_sibling_busy(&activity(), &beside_idle_siblings(), 2.0), Some(0.01));
     }
 
     #[test]

@@ -15,6 +15,6 @@ mod subject;
 mod trend;
 
 pub use gate::{FailOn, gate};
-pub use rows::{ComparisonRequest, Named, compare};
-pub use subject::{Subject, SubjectError, subjects};
+pub use rows::{ComparisonRequest, compare};
+pub use subject::{Named, Subject, SubjectError, subjects};
 pub use trend::{TrendError, TrendRequest, trend};

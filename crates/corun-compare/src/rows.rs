@@ -14,18 +14,7 @@ use crate::history::{Earlier, each_once};
 use crate::metrics::{is_compared, is_exact, is_of_all_work, name, sense};
 use crate::pairs::{load, paired};
 use crate::sentences;
-use crate::subject::Subject;
-
-/// A document by its name, and the arm that was asked for if one was.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Named {
-    /// The name by which it was given.
-    pub name: String,
-    /// The arm to compare; all where none is named.
-    pub arm: Option<String>,
-    /// What the document holds.
-    pub subjects: Vec<Subject>,
-}
+use crate::subject::{Named, Subject};
 
 /// What is asked of a comparison.
 #[derive(Debug, Clone, PartialEq)]

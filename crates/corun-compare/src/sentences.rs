@@ -3,7 +3,7 @@
 use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison};
 use corun_stats::{FLOOR_DEVIATION, Unsettled, percent};
 
-use crate::rows::Named;
+use crate::subject::Named;
 
 /// Earlier runs from which on the history weighs more than the floor in most cases.
 const ENOUGH_RUNS: u32 = 10;

@@ -11,6 +11,17 @@ use corun_record::{
 
 use crate::facts::Facts;
 
+/// A document by its name, and the arm that was asked for if one was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// The name by which it was given.
+    pub name: String,
+    /// The arm to compare; all where none is named.
+    pub arm: Option<String>,
+    /// What the document holds.
+    pub subjects: Vec<Subject>,
+}
+
 /// A workload of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {

@@ -10,8 +10,7 @@ use corun_stats::{CHANGE_POINTS_FROM_VALUES, ChangePoint, change_points};
 
 use crate::metrics::{is_compared, is_of_all_work, sense};
 use crate::pairs::load;
-use crate::rows::Named;
-use crate::subject::Subject;
+use crate::subject::{Named, Subject};
 
 /// The seed of the permutations: the same runs give the same answer.
 const SEED: u64 = 1;

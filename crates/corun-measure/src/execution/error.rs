@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use corun_machine::switch::SwitchError;
 use corun_record::{Actionable, Exit};
 
+use super::output::last_lines;
 use super::service::ServiceError;
 
 /// Why an arm could not be run to its end.
@@ -140,15 +141,6 @@ pub enum ExecutionError {
     /// The user interrupted.
     #[error("interrupted before the first block was finished; nothing to report")]
     Interrupted,
-}
-
-pub(super) fn last_lines(output: &str) -> String {
-    if output.trim().is_empty() {
-        return "; it wrote nothing".to_owned();
-    }
-    let lines: Vec<&str> = output.trim_end().lines().collect();
-    let tail = &lines[lines.len().saturating_sub(10)..];
-    format!("; its last lines:\n    {}", tail.join("\n    "))
 }
 
 impl Actionable for ExecutionError {

@@ -17,7 +17,7 @@ use super::bindings::Bindings;
 use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::output::Capture;
-use super::preparation::Preparation;
+use super::preparation::{Preparation, work_before};
 use super::process::prepare_for_children;
 use super::sample_processes::{SampleProcesses, open_input};
 use super::service::{PreparedLoad, ServiceSample};
@@ -33,7 +33,7 @@ use crate::evidence::EvidenceReader;
 pub struct LocalExecutor {
     work: Work,
     /// What runs before each sample.
-    preparation: Option<Preparation>,
+    preparation: Option<Preparation<Self>>,
     /// What is executed, found once.
     program: PathBuf,
     places: Bindings,
@@ -69,11 +69,12 @@ impl LocalExecutor {
         let program = work.task.program()?;
         let binders =
             work.task.command().map(|command| Binders::of(command, &program)).unwrap_or_default();
-        let preparation = work
-            .prepare
-            .clone()
-            .map(|command| Preparation::new(command, &work, cores.clone(), &interrupt));
-        let preparation = preparation.transpose()?;
+        let listening = |error| ExecutionError::System("listen for an interruption", error);
+        let prepare = |own| {
+            let interrupt = interrupt.again().map_err(listening)?;
+            Self::new(own, cores.clone(), interrupt, None).map(Preparation::new)
+        };
+        let preparation = work_before(&work).map(prepare).transpose()?;
         let places = Bindings::new(cores, inherited);
         let (load, places) = match &work.task {
             Task::Service(service) => {

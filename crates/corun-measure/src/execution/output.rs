@@ -73,6 +73,16 @@ impl AsFd for Capture {
     }
 }
 
+/// The end of a sentence about a worker that failed: the last lines that it wrote.
+pub(super) fn last_lines(output: &str) -> String {
+    if output.trim().is_empty() {
+        return "; it wrote nothing".to_owned();
+    }
+    let lines: Vec<&str> = output.trim_end().lines().collect();
+    let tail = &lines[lines.len().saturating_sub(10)..];
+    format!("; its last lines:\n    {}", tail.join("\n    "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

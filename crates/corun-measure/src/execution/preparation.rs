@@ -6,36 +6,30 @@ use corun_record::{Arm, Mode, Placement};
 
 use super::Executor;
 use super::error::ExecutionError;
-use super::interrupt::Interrupt;
-use super::local::LocalExecutor;
-use super::work::{Command, Task, Work};
-use crate::cores::Core;
+use super::work::{Task, Work};
 
 /// The name of the arm that a preparation runs as, which no result shows.
 const NAME: &str = "prepare";
 
-/// A command that runs before each sample, placed by the kernel.
-pub(super) struct Preparation(Box<LocalExecutor>);
+/// A command that runs before each sample, placed by the kernel, with the executor of its work.
+pub(super) struct Preparation<E>(Box<E>);
 
-impl Preparation {
-    /// The preparation by a command; a run of it may take as long as a sample.
-    pub(super) fn new(
-        command: Command,
-        work: &Work,
-        cores: Vec<Core>,
-        interrupt: &Interrupt,
-    ) -> Result<Self, ExecutionError> {
-        let listening = |error| ExecutionError::System("listen for an interruption", error);
-        let own = Work {
-            task: Task::Command(command),
-            mode: Mode::WorkersTotal,
-            steady: false,
-            operations: 1.0,
-            timeout: work.timeout,
-            prepare: None,
-        };
-        let interrupt = interrupt.again().map_err(listening)?;
-        Ok(Self(Box::new(LocalExecutor::new(own, cores, interrupt, None)?)))
+/// The work of a command before each sample of `work`, where it has one; a run of it may take as long as a sample.
+pub(super) fn work_before(work: &Work) -> Option<Work> {
+    work.prepare.clone().map(|command| Work {
+        task: Task::Command(command),
+        mode: Mode::WorkersTotal,
+        steady: false,
+        operations: 1.0,
+        timeout: work.timeout,
+        prepare: None,
+    })
+}
+
+impl<E: Executor> Preparation<E> {
+    /// The preparation that this executor runs.
+    pub(super) fn new(executor: E) -> Self {
+        Self(Box::new(executor))
     }
 
     /// From now on ends a run that takes longer than this.

@@ -5,8 +5,10 @@ use corun_record::{
 };
 use corun_stats::{median, percent};
 
-use super::{is_sensible, measured::HALF};
+use super::is_sensible;
 
+/// The utilisation that the answer is about.
+pub(super) const HALF: f64 = 0.5;
 /// An interval that is wider is no basis for a plan.
 const WIDEST: f64 = 0.2;
 /// The share of the capacity that a plan keeps below.

@@ -16,7 +16,7 @@ use corun_record::{
 };
 use corun_stats::{AnalysisPlan, percent};
 
-use super::answer;
+use super::answer::{self, HALF};
 use super::curve::{ORDERS, UsedCapacity, curve_of};
 use super::design::CurveDesign;
 
@@ -24,8 +24,6 @@ use super::design::CurveDesign;
 const BLOCKS: [u32; 2] = [10, 160];
 /// A reported utilisation that is further from the share of busy CPUs is worth a remark.
 const MISREPORTED: f64 = 0.05;
-/// The utilisation that the answer is about.
-pub(super) const HALF: f64 = 0.5;
 
 /// What is wanted of a curve.
 #[derive(Debug, Clone)]

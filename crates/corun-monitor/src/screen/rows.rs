@@ -3,11 +3,12 @@
 //! A row holds sums and the index of a task that stands for it; texts are made for visible rows only, so that 10,000
 //! threads cost no 10,000 texts.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use corun_record::{Activity, TaskActivity};
 
-use super::order::Order;
+use super::order::{Order, SortBy};
 
 /// How rows are grouped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,6 +87,21 @@ impl Row {
     /// Its processor time beside a busy sibling, in shares of one CPU.
     pub fn beside_time(&self) -> f64 {
         self.used() * self.beside.unwrap_or(0.0)
+    }
+
+    /// Which of two rows stands first; `name` gives a row's name. Rows that are equal stand by their number.
+    fn compare<'a>(&self, other: &Self, order: Order, name: impl Fn(&Self) -> &'a str) -> Ordering {
+        let most_first = |value: fn(&Self) -> f64| value(other).total_cmp(&value(self));
+        let by_key = match order.by {
+            SortBy::Used => most_first(Self::used),
+            SortBy::Number => Ordering::Equal,
+            SortBy::Cpu => self.cpu.cmp(&other.cpu),
+            SortBy::Migrations => other.migrations.cmp(&self.migrations),
+            SortBy::Beside => most_first(Self::beside_time),
+            SortBy::Name => name(self).cmp(name(other)),
+        };
+        let ordering = by_key.then_with(|| self.number.cmp(&other.number));
+        if order.reversed { ordering.reverse() } else { ordering }
     }
 
     fn sum(kind: RowKind, tasks: &[TaskActivity], members: &[usize]) -> Option<Self> {
@@ -187,7 +203,7 @@ impl Group {
 impl Table<'_> {
     fn sorted(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let name = |row: &Row| self.tasks.get(row.task).map_or("", |it| it.name.as_str());
-        rows.sort_by(|one, other| self.wanted.order.compare(one, other, name));
+        rows.sort_by(|one, other| one.compare(other, self.wanted.order, name));
         rows
     }
 

@@ -2,27 +2,7 @@
 
 use crate::execute::schedulers::Schedulers;
 use crate::parameters::{Limit, Parameters};
-use crate::sharing::MAX_THREADS;
-use crate::uops::{DecodedInstruction, MAX_PORTS, PortSet};
-use corun_model::PortAssignment;
-
-/// Ports given to an instruction's micro-ops, and what of each scheduler that takes.
-#[derive(Debug)]
-pub(super) struct Allocation {
-    ports: [u8; MAX_UOPS],
-    /// How many have one.
-    given: usize,
-    taken: [u16; MAX_PORTS],
-    /// Whose turn it is of a pair of load ports, of each set of ports.
-    turns: [bool; 1 + MAX_THREADS],
-    /// The turns before this instruction.
-    turns_before: [bool; 1 + MAX_THREADS],
-    /// Ports are given by counts that the renamer keeps, and take turns.
-    by_place: bool,
-}
-
-/// More than any instruction has.
-const MAX_UOPS: usize = 1 << 8;
+use crate::uops::{DecodedInstruction, PortSet};
 
 /// A scheduler that has no room for an instruction.
 #[derive(Debug, Clone, Copy)]
@@ -32,26 +12,6 @@ pub(crate) struct FullScheduler {
     pub(crate) own: u32,
     /// The latter.
     pub(crate) given: u32,
-}
-
-impl Allocation {
-    pub(super) fn new(assignment: PortAssignment) -> Self {
-        Self {
-            ports: [0; MAX_UOPS],
-            given: 0,
-            taken: [0; MAX_PORTS],
-            turns: [false; 1 + MAX_THREADS],
-            turns_before: [false; 1 + MAX_THREADS],
-            by_place: assignment != PortAssignment::Fewest,
-        }
-    }
-
-    /// The next micro-op gets this port.
-    #[inline]
-    fn give(&mut self, port: usize) {
-        self.ports[self.given % MAX_UOPS] = port as u8;
-        self.given += 1;
-    }
 }
 
 impl Schedulers {
@@ -70,40 +30,36 @@ impl Schedulers {
         parameters: &Parameters,
         now: u64,
     ) -> Result<(), FullScheduler> {
-        self.allocation.given = 0;
-        self.allocation.taken = [0; MAX_PORTS];
-        if self.allocation.by_place {
-            self.allocation.turns = self.allocation.turns_before;
-        }
+        self.assigned.begin();
         for uop in &lowered.uops {
             let ports = uop.ports;
             if ports == 0 {
-                self.allocation.give(0);
+                self.assigned.give(0);
                 continue;
             }
-            let port = match self.allocation.by_place {
+            let port = match self.assigned.are_by_place() {
                 false => self.best_port(thread, ports, parameters, now),
                 true => self.port_by_place(thread, ports, place + u32::from(uop.slot), parameters),
             };
             let Some(port) = port else {
                 self.release(thread, lowered);
                 let scheduler = self.port_map.scheduler_of(ports.trailing_zeros() as usize);
-                let given = u32::from(self.allocation.taken[scheduler]);
+                let given = self.assigned.taken(scheduler);
                 let own = self.used_by[thread][scheduler] + given;
                 let limit = parameters.limits.schedulers[scheduler];
                 return Err(FullScheduler { limit, own, given });
             };
-            self.allocation.taken[self.port_map.scheduler_of(port)] += 1;
             self.sets[self.port_map.set_of(thread, port)].assign(port);
-            self.allocation.give(port);
+            self.assigned.give_with_entry(port, self.port_map.scheduler_of(port));
         }
         Ok(())
     }
 
     /// Gives the ports of an instruction back that is not renamed after all.
     pub(crate) fn release(&mut self, thread: usize, lowered: &DecodedInstruction) {
-        let given = &self.allocation.ports[..self.allocation.given];
-        for (&port, _) in given.iter().zip(&lowered.uops).filter(|(_, uop)| uop.ports != 0) {
+        for (&port, _) in
+            self.assigned.given().iter().zip(&lowered.uops).filter(|(_, uop)| uop.ports != 0)
+        {
             let port = usize::from(port);
             self.sets[self.port_map.set_of(thread, port)].unassign(port);
         }
@@ -112,22 +68,20 @@ impl Schedulers {
     /// The instruction that was allocated is renamed, and has had its turns.
     #[inline]
     pub(crate) fn keep_turns(&mut self) {
-        if self.allocation.by_place {
-            self.allocation.turns_before = self.allocation.turns;
-        }
+        self.assigned.keep_turns();
     }
 
     /// The port of a micro-op of the instruction that was allocated, by its number there.
     #[inline]
     pub(crate) fn allocated(&self, own: u8) -> usize {
-        usize::from(self.allocation.ports[usize::from(own)]) % MAX_PORTS
+        self.assigned.port(own)
     }
 
     /// Whether a scheduler has no room for one more micro-op of a thread. An empty one takes an
     /// instruction that needs more than it has.
     #[inline]
     fn is_full(&self, thread: usize, scheduler: usize, parameters: &Parameters) -> bool {
-        let taken = u32::from(self.allocation.taken[scheduler]);
+        let taken = self.assigned.taken(scheduler);
         let limit = &parameters.limits.schedulers[scheduler];
         let (own, all) = (self.used_by[thread][scheduler], self.used[scheduler]);
         ((own + taken >= limit.own) & (own > 0)) | ((all + taken >= limit.all) & (all > 0))
@@ -143,7 +97,7 @@ impl Schedulers {
     ) -> Option<usize> {
         let set = self.port_map.set_of(thread, ports.trailing_zeros() as usize);
         let place = place % parameters.widths.dispatch;
-        let port = self.sets[set].by_place(ports, place, &mut self.allocation.turns[set]);
+        let port = self.sets[set].by_place(ports, place, self.assigned.turn(set));
         let scheduler = self.port_map.scheduler_of(port);
         (parameters.widths.whole_groups || !self.is_full(thread, scheduler, parameters))
             .then_some(port)

@@ -2,6 +2,7 @@
 
 mod age_queue;
 mod allocation;
+mod assigned_ports;
 mod port_assignment;
 mod port_map;
 mod ports;

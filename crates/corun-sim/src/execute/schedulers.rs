@@ -1,6 +1,6 @@
 //! The schedulers of a core: micro-ops wait there for their operands, and for their ports.
 
-use crate::execute::allocation::Allocation;
+use crate::execute::assigned_ports::AssignedPorts;
 use crate::execute::port_map::{Port, PortMap};
 use crate::execute::ports::Ports;
 use crate::execute::wheel::Wheel;
@@ -17,7 +17,7 @@ pub(crate) struct Schedulers {
     /// Occupied entries of each scheduler, and those of each thread.
     pub(super) used: [u32; MAX_PORTS],
     pub(super) used_by: Vec<[u32; MAX_PORTS]>,
-    pub(super) allocation: Allocation,
+    pub(super) assigned: AssignedPorts,
     /// Micro-ops by the cycle in which they have their operands.
     wheel: Wheel,
     due: Vec<Handle>,
@@ -60,7 +60,7 @@ impl Schedulers {
             port_map,
             used: [0; MAX_PORTS],
             used_by: vec![[0; MAX_PORTS]; threads],
-            allocation: Allocation::new(model.back.port_assignment),
+            assigned: AssignedPorts::new(model.back.port_assignment),
             wheel: Wheel::default(),
             due: Vec::new(),
             age: 0,

@@ -1,12 +1,10 @@
 //! One cache: which lines it holds, in which state, and which one leaves for a new one.
 
 use crate::memory::background_fills::{BackgroundFills, Chance};
+use crate::memory::line::Line;
 use crate::memory::set_associative::position;
 use crate::memory::shadow_tags::ShadowTags;
 use corun_model::{CacheSize, Replacement};
-
-/// A line's number: its physical address without the bits inside the line.
-pub(super) type Line = u64;
 
 /// What a cache may do with a line that it holds (MESI without invalid, which is not to hold it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

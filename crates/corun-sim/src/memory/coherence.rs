@@ -1,7 +1,8 @@
 //! Coherence: lines that cores take from each other, and what a snoop and a transfer cost.
 
-use crate::memory::cache::{Held, Line, State};
+use crate::memory::cache::{Held, State};
 use crate::memory::directory::Directory;
+use crate::memory::line::Line;
 use crate::memory::private::Private;
 use crate::memory::{LINE_SHIFT, Memory, Request};
 use corun_model::Holds;

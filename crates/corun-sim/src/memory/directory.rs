@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 
 /// The most cores that share memory.
 pub(super) const MAX_CORES: usize = 64;

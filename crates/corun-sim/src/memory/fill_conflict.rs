@@ -2,7 +2,7 @@
 //!
 //! After what chains of loads through lines of one set and of two alternately take on an EPYC of Zen 4.
 
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 use corun_model::CoreModel;
 
 /// Sets of the first level that have just been given a line.

@@ -1,7 +1,8 @@
 //! The first level of data: loads, reads for ownership, and the MSHRs of its misses.
 
-use crate::memory::cache::{Evicted, Held, Line, State};
+use crate::memory::cache::{Evicted, Held, State};
 use crate::memory::l2::Fill;
+use crate::memory::line::Line;
 use crate::memory::{
     Access, LINE_SHIFT, LINES_OF_A_PAGE, Memory, Origin, Reply, Request, SiblingEviction,
 };

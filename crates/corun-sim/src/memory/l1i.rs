@@ -1,7 +1,8 @@
 //! The first level of instructions.
 
-use crate::memory::cache::{Line, State};
+use crate::memory::cache::State;
 use crate::memory::l2::Fill;
+use crate::memory::line::Line;
 use crate::memory::{Access, LINE_SHIFT, Memory, Origin, Reply, Request, SiblingEviction};
 use crate::sharing::Requester;
 

@@ -1,6 +1,7 @@
 //! The second level: misses of the first levels and of page walks, and prefetches.
 
-use crate::memory::cache::{Line, State};
+use crate::memory::cache::State;
+use crate::memory::line::Line;
 use crate::memory::{Access, Memory, Origin};
 use crate::sharing::Requester;
 use corun_model::Holds;

@@ -1,6 +1,7 @@
 //! The uncore: the last level that a group of cores shares, and the links to memory behind it.
 
-use crate::memory::cache::{Cache, Evicted, Line, State};
+use crate::memory::cache::{Cache, Evicted, State};
+use crate::memory::line::Line;
 use crate::memory::link::Link;
 use crate::memory::{Access, Memory, Origin};
 use corun_model::{CoreModel, Holds, LINE};

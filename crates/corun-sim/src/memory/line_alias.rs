@@ -2,7 +2,7 @@
 //! alone: NetBurst's 64K aliasing. A line that is asked for evicts the other one, wherever in the cache that lies.
 
 use crate::memory::LINE_SHIFT;
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 use corun_model::LineAlias;
 
 /// The line that was asked for last, of each group of lines that exclude each other.

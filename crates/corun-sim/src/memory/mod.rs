@@ -12,6 +12,7 @@ mod l1d;
 mod l1i;
 mod l2;
 mod l3;
+mod line;
 mod line_alias;
 mod link;
 mod mshr;
@@ -27,6 +28,7 @@ mod tests;
 mod tlb;
 mod touch;
 mod walk;
+mod write_buffers;
 mod write_combining;
 
 pub(crate) use background_fills::Chance;

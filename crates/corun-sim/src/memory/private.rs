@@ -1,16 +1,16 @@
 //! What each core has of its own.
 
-use std::collections::VecDeque;
-
 use crate::memory::Request;
-use crate::memory::cache::{Cache, Held, Line};
+use crate::memory::cache::{Cache, Held};
 use crate::memory::fill_conflict::FillConflict;
+use crate::memory::line::Line;
 use crate::memory::line_alias::Aliases;
 use crate::memory::link::Link;
 use crate::memory::mshr::Buffers;
 use crate::memory::prefetch::Prefetchers;
 use crate::memory::recall::Recall;
 use crate::memory::tlb::Translations;
+use crate::memory::write_buffers::WriteBuffers;
 use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CacheSize, CoreModel, Policy, Sharing};
 use corun_record::MemoryRequests;
@@ -25,11 +25,7 @@ pub(super) struct Private {
     pub(super) aliases: ThreadShared<Option<Aliases>>,
     pub(super) mshrs: ThreadShared<Buffers>,
     pub(super) fill_conflict: FillConflict,
-    /// Lines that are gathered of stores past the caches, the one that began first in front, with where in it the last
-    /// one stored.
-    pub(super) gathered: VecDeque<(Line, u64)>,
-    /// Their buffers.
-    pub(super) gathering: Buffers,
+    pub(super) write_buffers: WriteBuffers,
     pub(super) l2: ThreadShared<Cache>,
     pub(super) l2_link: ThreadShared<Link>,
     pub(super) l2_misses: ThreadShared<Buffers>,
@@ -68,8 +64,7 @@ impl Private {
                 Buffers::new(fills.entries / parts)
             }),
             fill_conflict: FillConflict::of(model),
-            gathered: VecDeque::new(),
-            gathering: Buffers::new(crate::memory::write_combining::GATHERED as u32),
+            write_buffers: WriteBuffers::new(),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
             // Each of equal parts is so many times as slow.
             l2_link: ThreadShared::new(l2, threads, |parts| {

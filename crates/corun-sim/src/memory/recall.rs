@@ -2,7 +2,8 @@
 //!
 //! This changes nothing but how long a simulation takes: a place counts only if it still holds what it held.
 
-use crate::memory::cache::{Cache, Held, Line};
+use crate::memory::cache::{Cache, Held};
+use crate::memory::line::Line;
 use crate::memory::set_associative::Ways;
 use crate::memory::{LINE_SHIFT, Request};
 use crate::sharing::Requester;

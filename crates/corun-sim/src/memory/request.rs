@@ -1,7 +1,7 @@
 //! Requests to memory, and its replies.
 
 use crate::memory::Pages;
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 use crate::sharing::Requester;
 use corun_model::LINE;
 

@@ -1,7 +1,7 @@
 //! What a thread would find in a cache that it shares if it had that for itself: the lines that left it since
 //! siblings took their places (Qureshi and Patt 2006 keep the tags of such a cache; here only of what left).
 
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 
 /// The lines of each set that each thread lost, the one that left last first.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use corun_model::Holds;
 use corun_trace::TouchedLine;
 
-use crate::memory::cache::{Line, State};
+use crate::memory::cache::State;
+use crate::memory::line::Line;
 use crate::memory::tlb::Found;
 use crate::memory::{LINE_SHIFT, Memory, Request};
 use crate::sharing::Requester;

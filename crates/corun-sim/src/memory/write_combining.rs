@@ -2,31 +2,8 @@
 //!
 //! After Intel, Software Developer's Manual 3A, 13.3.1, and AMD, Software Optimization Guides, "write combining".
 
-use crate::memory::cache::Line;
-use crate::memory::private::Private;
 use crate::memory::{LINE_SHIFT, Memory, Origin, Reply, Request, SiblingEviction};
 use corun_model::LINE;
-
-/// Lines that are gathered, or on their way, at a time.
-pub(super) const GATHERED: usize = 8;
-
-impl Private {
-    /// Whether a store is to a line that is gathered already. Who stores where it has stored before begins it again.
-    fn gathers(&mut self, line: Line, offset: u64) -> bool {
-        if let Some(place) = self.gathered.iter().position(|(other, _)| *other == line) {
-            if self.gathered[place].1 < offset {
-                self.gathered[place].1 = offset;
-                return true;
-            }
-            self.gathered.remove(place);
-        }
-        self.gathered.push_back((line, offset));
-        if self.gathered.len() > GATHERED {
-            self.gathered.pop_front();
-        }
-        false
-    }
-}
 
 impl Memory {
     /// Where a store past the caches goes: its page is known, and nothing is asked for.
@@ -42,11 +19,11 @@ impl Memory {
         let core = request.core;
         let line = request.pages.physical(request.linear) >> LINE_SHIFT;
         let own = &mut self.cores[core];
-        if own.gathers(line, request.linear % u64::from(LINE)) {
+        if own.write_buffers.gathers(line, request.linear % u64::from(LINE)) {
             return reply;
         }
         // Whatever leaves the second level is among its misses until memory has it.
-        let buffer = own.gathering.free(reply.ready);
+        let buffer = own.write_buffers.free(reply.ready);
         let begin = own.l2_misses.of(request.requester).free(buffer);
         for cache in own.l1d.each().chain(own.l2.each()).chain(own.l1i.each()) {
             cache.remove(line);
@@ -54,7 +31,7 @@ impl Memory {
         self.invalidate_others(core, line, begin);
         let taken = self.group(core).write_past(line, begin) + self.latencies.l3;
         let own = &mut self.cores[core];
-        own.gathering.take(taken);
+        own.write_buffers.take(taken);
         own.l2_misses.of(request.requester).take(taken + self.latencies.write);
         reply.ready = begin;
         reply

@@ -1,7 +1,7 @@
 //! Micro-ops between renaming and retirement.
 
 use crate::memory::{Origin, SiblingEviction};
-use crate::uops::{Kind, PortSet, Uop};
+use crate::uops::kind::{Kind, PortSet};
 
 /// Which micro-op of which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,17 +112,15 @@ impl InFlightUop {
         used_edges: 0,
     };
 
-    /// A micro-op of a program as it begins, but for when that is, where it is executed and what it waits for.
-    pub(crate) fn of(uop: &Uop) -> Self {
-        Self {
-            done: NEVER,
-            kind: uop.kind,
-            is_vector: uop.is_vector,
-            has_port: uop.ports != 0,
-            busy: uop.busy,
-            latency: uop.latency,
-            ..Self::NOTHING
-        }
+    /// A micro-op as it begins, but for when that is, where it is executed and what it waits for.
+    pub(super) fn new(
+        kind: Kind,
+        is_vector: bool,
+        has_port: bool,
+        busy: u16,
+        latency: u16,
+    ) -> Self {
+        Self { done: NEVER, kind, is_vector, has_port, busy, latency, ..Self::NOTHING }
     }
 
     /// Whether another core that takes the line may make it a load that was too early.

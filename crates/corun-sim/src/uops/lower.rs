@@ -12,12 +12,12 @@ use smallvec::smallvec;
 
 use crate::uops::idiom::{Idiom, idiom};
 use crate::uops::in_flight::InFlightUop;
+use crate::uops::kind::{Kind, PortSet};
 use crate::uops::operands::{Used, reads, writes};
 use crate::uops::register::{File, RegisterId};
 use crate::uops::slots;
 use crate::uops::uop::{
-    DecodedBlock, DecodedInstruction, Digest, Effect, Kind, Memory, PortSet, Results, Source,
-    Sources, Uop,
+    DecodedBlock, DecodedInstruction, Digest, Effect, Memory, Results, Source, Sources, Uop,
 };
 use corun_model::timing::{
     Class, ComputeUop, LateSource, Lookup, Provenance, Timing, TimingTable, form,

@@ -5,6 +5,7 @@
 mod entries;
 mod idiom;
 mod in_flight;
+mod kind;
 mod lower;
 mod operands;
 mod register;
@@ -13,9 +14,7 @@ mod uop;
 
 pub(crate) use entries::{BUFFERS, Buffer, Entries};
 pub(crate) use in_flight::{CAPACITY, Handle, InFlightUop, InFlightUops, NEVER, filled};
+pub(crate) use kind::{Kind, MAX_PORTS, PortSet};
 pub use lower::{Lowering, Unknown};
 pub(crate) use register::{REGISTERS, RegisterId};
-pub(crate) use uop::{
-    DecodedBlock, DecodedInstruction, Effect, Kind, MAX_PORTS, Memory, Outline, PortSet, Source,
-    Uop,
-};
+pub(crate) use uop::{DecodedBlock, DecodedInstruction, Effect, Memory, Outline, Source, Uop};

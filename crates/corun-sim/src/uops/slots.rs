@@ -3,7 +3,8 @@
 use corun_trace::Direction;
 use iced_x86::{ConstantOffsets, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 
-use crate::uops::uop::{DecodedInstruction, Kind};
+use crate::uops::kind::Kind;
+use crate::uops::uop::DecodedInstruction;
 use corun_model::Fusion;
 
 /// Slots from renaming on: of an instruction with an indexed address, micro-ops that were one until

@@ -6,14 +6,11 @@ use std::rc::Rc;
 use corun_trace::{Direction, Form};
 use smallvec::SmallVec;
 
-use crate::uops::{Buffer, Entries, InFlightUop, RegisterId};
+use crate::uops::in_flight::InFlightUop;
+use crate::uops::kind::{Kind, PortSet};
+use crate::uops::{Buffer, Entries, RegisterId};
 use corun_model::Repetition;
 use corun_model::timing::Provenance;
-
-/// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
-pub(crate) type PortSet = u32;
-/// As many ports as a set of them can name, and no fewer than a core has schedulers.
-pub(crate) const MAX_PORTS: usize = PortSet::BITS as usize;
 
 /// What must be known of every instruction of a block, close together.
 #[derive(Debug, Clone, Copy)]
@@ -163,7 +160,7 @@ impl DecodedInstruction {
         let held = entries.into_iter().fold(Entries::default(), Entries::add);
         let rob = Entries::of(Buffer::Rob, self.renamed.max(1).into());
         let is_move = matches!(self.effect, Effect::Move(..));
-        self.uops.iter_mut().for_each(|uop| uop.begins = InFlightUop::of(uop));
+        self.uops.iter_mut().for_each(|uop| uop.begins = uop.in_flight());
         self.digest = Digest {
             held,
             values: self.memory.iter().try_fold(0_u8, |sum, place| {
@@ -259,25 +256,10 @@ pub(crate) struct Uop {
     pub(crate) results: Results,
 }
 
-/// What a micro-op does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Computes.
-    Compute,
-    /// Loads from the instruction's place of this index.
-    Load(u8),
-    /// Computes the address of a store to it.
-    StoreAddress(u8),
-    /// Computes the address of a store to it that goes past the caches (`movnt`).
-    StreamAddress(u8),
-    /// Hands over the data of a store to it.
-    StoreData(u8),
-}
-
-impl Kind {
-    /// Whether it goes to memory, or finds out where.
-    pub(crate) fn is_access(self) -> bool {
-        !matches!(self, Self::Compute | Self::StoreData(_))
+impl Uop {
+    /// As it begins in flight, but for when that is, where it is executed and what it waits for.
+    fn in_flight(&self) -> InFlightUop {
+        InFlightUop::new(self.kind, self.is_vector, self.ports != 0, self.busy, self.latency)
     }
 }
 

@@ -127,20 +127,6 @@ fn sources(name: &str) -> BTreeMap<Vec<String>, String> {
     found
 }
 
-/// The first names of what stands after `prefix` in code: one, or several in braces.
-fn names_after(code: &str, prefix: &str) -> BTreeSet<String> {
-    let is_of_name = |it: char| it.is_alphanumeric() || it == '_';
-    let begins = |at: usize| !code[..at].ends_with(|it| is_of_name(it) || it == ':');
-    let found = code.match_indices(prefix).filter(|(at, _)| begins(*at));
-    let rests = found.map(|(at, _)| &code[at + prefix.len()..]);
-    let names = rests.flat_map(|rest| match rest.strip_prefix('{') {
-        Some(list) => pieces(list),
-        None => vec![rest],
-    });
-    let first = |it: &str| it.trim_start().split(|it| !is_of_name(it)).next().map(str::to_owned);
-    names.filter_map(first).collect()
-}
-
 /// The pieces of a list, up to the brace that closes it.
 fn pieces(list: &str) -> Vec<&str> {
     let (mut pieces, mut depth, mut start) = (Vec::new(), 0, 0);
@@ -161,56 +147,133 @@ fn pieces(list: &str) -> Vec<&str> {
     pieces
 }
 
-/// The modules of a crate that others of it import and that import those, by way of others or not.
-fn cycle(name: &str) -> BTreeSet<String> {
+fn is_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// The paths of a tree of imports (`a::{b, c::d}`), below this one.
+fn paths_of_tree(tree: &str, mut path: Vec<String>, found: &mut Vec<Vec<String>>) {
+    let mut rest = tree.trim_start();
+    if let Some(list) = rest.strip_prefix('{') {
+        pieces(list).into_iter().for_each(|piece| paths_of_tree(piece, path.clone(), found));
+        return;
+    }
+    let name;
+    (name, rest) = rest.split_at(rest.find(|it| !is_of_name(it)).unwrap_or(rest.len()));
+    path.extend((!name.is_empty()).then(|| name.to_owned()));
+    match rest.strip_prefix("::").filter(|_| !name.is_empty()) {
+        Some(rest) => paths_of_tree(rest, path, found),
+        None => found.push(path),
+    }
+}
+
+/// The paths in code that begin with `prefix`.
+fn paths_from(code: &str, prefix: &str) -> Vec<Vec<String>> {
+    let begins = |at: usize| !code[..at].ends_with(|it| is_of_name(it) || it == ':');
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices(prefix).filter(|(at, _)| begins(*at)) {
+        paths_of_tree(&code[at..], Vec::new(), &mut found);
+    }
+    found
+}
+
+/// The files of a crate but its root, each with those that it imports. What the root of a folder passes on is its file's.
+fn graph(name: &str) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let sources = sources(name);
     let is_root = |path: &[String]| matches!(path, [one] if one == "lib" || one == "main");
-    let of_root: String =
-        sources.iter().filter(|(path, _)| is_root(path)).map(|(_, code)| code.as_str()).collect();
-    let mut modules: BTreeMap<&String, BTreeSet<String>> =
-        sources.keys().filter(|path| !is_root(path)).map(|it| (&it[0], BTreeSet::new())).collect();
-    let names: Vec<String> = modules.keys().copied().cloned().collect();
-    // What the root passes on is its module's.
-    let passed_on: BTreeMap<String, &String> = names
-        .iter()
-        .flat_map(|it| {
-            names_after(&of_root, &format!("use {it}::")).into_iter().map(move |n| (n, it))
-        })
-        .collect();
-    for (path, code) in sources.iter().filter(|(path, _)| !is_root(path)) {
-        let own = &path[0];
-        for prefix in ["crate::".to_owned(), "super::".repeat(path.len())] {
-            let found = names_after(code, &prefix).into_iter();
-            let found = found.filter_map(|it| match names.contains(&it) {
-                true => Some(it),
-                false => passed_on.get(&it).copied().cloned(),
-            });
-            modules.entry(own).or_default().extend(found.filter(|it| it != own));
+    let mut passed_on = BTreeMap::new();
+    for (path, code) in &sources {
+        let folder: &[String] = if is_root(path) { &[] } else { path };
+        let mut paths = Vec::new();
+        code.split("use ").skip(1).for_each(|tree| paths_of_tree(tree, Vec::new(), &mut paths));
+        for mut own in paths {
+            own.drain(..usize::from(own.first().is_some_and(|it| it == "self")));
+            if own.len() > 1 && sources.contains_key(&[folder, &own[..1]].concat()) {
+                let passed = [folder, &own[own.len() - 1..]].concat();
+                passed_on.insert(passed, [folder, &own].concat());
+            }
         }
     }
-    // Each is reached from itself in as many steps as there are modules, or never.
-    for _ in 0..names.len() {
-        let before = modules.clone();
-        for reached in modules.values_mut() {
-            let further: Vec<&String> = reached.iter().flat_map(|it| &before[it]).collect();
-            reached.extend(further.into_iter().cloned());
+    let file = |mut path: Vec<String>| {
+        for _ in 0..4 {
+            let is_passed = |end: &usize| {
+                !sources.contains_key(&path[..*end]) && passed_on.contains_key(&path[..*end])
+            };
+            let Some(end) = (1..=path.len()).find(is_passed) else { break };
+            path = [&passed_on[&path[..end]], &path[end..]].concat();
         }
-    }
-    modules
-        .iter()
-        .filter(|(own, reached)| reached.contains(**own))
-        .map(|it| (*it.0).clone())
-        .collect()
+        let ends = (1..=path.len()).rev();
+        ends.map(|end| path[..end].to_vec()).find(|path| sources.contains_key(path))
+    };
+    let imports = |path: &Vec<String>, code: &str| {
+        let of_crate = paths_from(code, "crate::").into_iter().map(|it| it[1..].to_vec());
+        let of_parents = paths_from(code, "super::").into_iter().map(|it| {
+            let up = it.iter().take_while(|name| *name == "super").count();
+            [&path[..path.len().saturating_sub(up)], &it[up..]].concat()
+        });
+        let files = of_crate.chain(of_parents).filter_map(&file);
+        files.filter(|other| other != path && !is_root(other)).collect()
+    };
+    let files = sources.iter().filter(|(path, _)| !is_root(path));
+    files.map(|(path, code)| (path.clone(), imports(path, code))).collect()
+}
+
+/// The nodes of a graph that are reached from themselves.
+fn cycle<T: Ord + Clone>(graph: &BTreeMap<T, BTreeSet<T>>) -> BTreeSet<T> {
+    let is_reached = |node: &&T| {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![*node]);
+        while let Some(next) = open.pop() {
+            let new = graph.get(next).into_iter().flatten().filter(|it| reached.insert(*it));
+            open.extend(new.collect::<Vec<_>>());
+        }
+        reached.contains(*node)
+    };
+    graph.keys().filter(is_reached).cloned().collect()
 }
 
 #[test]
 fn modules_of_a_crate_import_each_other_in_no_cycle() {
-    let cycles = table().into_iter().map(|(name, _)| (cycle(&name), name));
-    let is_new = |(cycle, name): &(BTreeSet<String>, String)| {
-        !cycle.is_empty() && !CRATES_WITH_CYCLES.contains(&name.as_str())
-    };
-    let new: Vec<_> = cycles.filter(is_new).collect();
-    assert!(new.is_empty(), "modules that import each other: {new:?}");
+    let mut new = Vec::new();
+    for (name, _) in table().into_iter().filter(|(it, _)| !CRATES_WITH_CYCLES.contains(&&**it)) {
+        let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (file, imported) in graph(&name) {
+            let of_others = imported.iter().map(|it| it[0].clone()).filter(|it| *it != file[0]);
+            modules.entry(file[0].clone()).or_default().extend(of_others);
+        }
+        new.extend(cycle(&modules).into_iter().map(|module| format!("{name}: {module}")));
+    }
+    assert!(new.is_empty(), "modules that import each other: {new:#?}");
+}
+
+/// The same of single files. A folder's root and its files may import each other.
+#[test]
+fn files_of_a_crate_import_each_other_in_no_cycle() {
+    let mut new = Vec::new();
+    for (name, _) in table().into_iter().filter(|(it, _)| !CRATES_WITH_CYCLES.contains(&&**it)) {
+        let mut files = graph(&name);
+        let has_folder = |path: &[String], all: &BTreeSet<Vec<String>>| {
+            all.iter().any(|other| other.len() > path.len() && other.starts_with(path))
+        };
+        let all: BTreeSet<Vec<String>> = files.keys().cloned().collect();
+        files.retain(|path, _| !has_folder(path, &all));
+        let cycle = cycle(&files).into_iter();
+        new.extend(cycle.map(|file| format!("{name}: {}", file.join("/"))));
+    }
+    assert!(new.is_empty(), "files that import each other: {new:#?}");
+}
+
+#[test]
+fn trees_of_imports_and_cycles_are_followed() {
+    let mut found = Vec::new();
+    paths_of_tree("super::{a, b::{c, D}};", Vec::new(), &mut found);
+    let found: Vec<String> = found.iter().map(|path| path.join("::")).collect();
+    assert_eq!(found, ["super::a", "super::b::c", "super::b::D"]);
+    let graph = BTreeMap::from([
+        (1, BTreeSet::from([2])),
+        (2, BTreeSet::from([3])),
+        (3, BTreeSet::from([2])),
+    ]);
+    assert_eq!(cycle(&graph), BTreeSet::from([2, 3]));
 }
 
 /// What may be a path in text: pieces in backticks that begin with a folder of the repository.

@@ -7,7 +7,7 @@ use corun_machine::CpuSet;
 use corun_record::{Actionable, Exit, shown};
 
 use super::StopSignal;
-use crate::execution::error::last_lines;
+use crate::execution::output::last_lines;
 
 /// Why a service could not be measured.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use corun_record::Latency;
 use corun_workload::Histogram;
 use regex::Regex;
 
-use super::report::{Quantile, TimeUnit, number, text_of};
+use super::figures::{Quantile, TimeUnit, number, text_of};
 use crate::execution::latency_report::summary;
 
 /// A load generator whose report corun reads by itself.

@@ -10,7 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
 use super::error::ServiceError;
-use super::report::{TimeUnit, text_of};
+use super::figures::{TimeUnit, text_of};
 
 /// The latencies of all intervals of the log together.
 pub(super) fn read(path: &Path, unit: TimeUnit) -> Result<Latency, ServiceError> {

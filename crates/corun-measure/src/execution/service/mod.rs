@@ -5,6 +5,7 @@
 
 mod cpus;
 mod error;
+mod figures;
 mod generators;
 mod hdr_log;
 mod load;
@@ -20,10 +21,11 @@ use super::work::Command;
 
 pub use cpus::{CpuSplit, LoadCpus};
 pub use error::ServiceError;
+pub use figures::{Quantile, TimeUnit};
 pub use generators::{Generator, recognised};
 pub(super) use load::PreparedLoad;
 pub use readiness::Readiness;
-pub use report::{LatencySource, LoadReport, Location, Quantile, TimeUnit};
+pub use report::{LatencySource, LoadReport, Location};
 pub(super) use sample::ServiceSample;
 
 /// A server and what asks it.

@@ -1,18 +1,17 @@
 //! What a load generator measured, read from its output or from files that it writes.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::SystemTime;
 
-use corun_files::InputKind;
 use corun_record::Latency;
 use regex::Regex;
 use serde_json::Value;
 
 use super::error::ServiceError;
+use super::figures::{Quantile, TimeUnit, text_of};
 use super::generators::Generator;
 use super::hdr_log;
-use crate::execution::accounting::{last_number, positive};
+use crate::execution::accounting::positive;
 
 /// Where a load says what it measured.
 #[derive(Debug, Clone, Default)]
@@ -46,32 +45,6 @@ pub enum LatencySource {
     Quantiles(Vec<(Quantile, Location)>, TimeUnit),
     /// In an interval log of HdrHistogram whose values have this unit.
     HdrLog(PathBuf, TimeUnit),
-}
-
-/// A quantile that a record has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quantile {
-    /// Half of the requests took no longer.
-    P50,
-    /// 90 % of them.
-    P90,
-    /// 99 % of them.
-    P99,
-    /// All of them.
-    Max,
-}
-
-/// The unit of a latency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// s
-    Seconds,
-    /// ms
-    Milliseconds,
-    /// µs
-    Microseconds,
-    /// ns
-    Nanoseconds,
 }
 
 /// What a load measured.
@@ -175,12 +148,6 @@ impl LoadFile {
     }
 }
 
-/// The text of a file that the load writes.
-pub(super) fn text_of(path: &Path) -> Result<String, ServiceError> {
-    corun_files::text(path, InputKind::FIGURES)
-        .map_err(|error| ServiceError::File { path: path.to_owned(), error })
-}
-
 /// A number as it was found, with its unit where that stood beside it.
 struct Found {
     number: String,
@@ -245,67 +212,6 @@ fn at<'a>(json: &'a Value, pointer: &str) -> Option<&'a Value> {
         let value = json.get(&path[..end])?;
         if end == path.len() { Some(value) } else { at(value, &path[end..]) }
     })
-}
-
-impl Quantile {
-    /// Every quantile, ascending.
-    pub const ALL: [Self; 4] = [Self::P50, Self::P90, Self::P99, Self::Max];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Latency::QUANTILES[self as usize]
-    }
-
-    /// Its place in a record.
-    pub(super) fn of(self, latency: &mut Latency) -> &mut Option<f64> {
-        match self {
-            Self::P50 => &mut latency.p50_s,
-            Self::P90 => &mut latency.p90_s,
-            Self::P99 => &mut latency.p99_s,
-            Self::Max => &mut latency.max_s,
-        }
-    }
-}
-
-impl FromStr for Quantile {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|quantile| quantile.name() == text).ok_or_else(|| {
-            format!("expected one of {}, found \"{text}\"", Latency::QUANTILES.join(", "))
-        })
-    }
-}
-
-impl TimeUnit {
-    /// Its length in seconds.
-    pub(super) fn seconds(self) -> f64 {
-        match self {
-            Self::Seconds => 1.0,
-            Self::Milliseconds => 1e-3,
-            Self::Microseconds => 1e-6,
-            Self::Nanoseconds => 1e-9,
-        }
-    }
-}
-
-impl FromStr for TimeUnit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "s" | "sec" => Ok(Self::Seconds),
-            "ms" | "msec" => Ok(Self::Milliseconds),
-            "us" | "usec" | "µs" | "μs" => Ok(Self::Microseconds),
-            "ns" | "nsec" => Ok(Self::Nanoseconds),
-            _ => Err(format!("expected a unit (s, ms, us, ns), found \"{text}\"")),
-        }
-    }
-}
-
-/// The last match's first group as a number, as throughput is read.
-pub(super) fn number(pattern: &str, text: &str) -> Result<f64, String> {
-    last_number(&Regex::new(pattern).map_err(|error| error.to_string())?, text)
 }
 
 #[cfg(test)]

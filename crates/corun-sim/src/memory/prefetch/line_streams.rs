@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 use crate::memory::prefetch::reach::{Level, Reach};
 use corun_model::LinePrefetch;
 

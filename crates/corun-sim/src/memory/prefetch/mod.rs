@@ -12,7 +12,7 @@ mod strides;
 use std::ops::RangeInclusive;
 
 use crate::memory::LINE_SHIFT;
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 use crate::memory::pages::PAGE_SHIFT;
 use corun_model::Prefetch;
 use line_streams::{LineStreams, Part};

@@ -2,7 +2,7 @@
 //! else's.
 
 use crate::memory::LINES_OF_A_PAGE;
-use crate::memory::cache::Line;
+use crate::memory::line::Line;
 use crate::memory::prefetch::reach::Reach;
 use crate::memory::set_associative::Ways;
 

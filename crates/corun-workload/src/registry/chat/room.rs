@@ -8,11 +8,9 @@ use std::thread::{self, JoinHandle, ThreadId};
 
 use super::message::{self, Listener, Received, Shape};
 use super::server;
+use super::thread::STACK_BYTES;
 use crate::loopback::Loopback;
 use crate::peer::Peer;
-
-/// Enough for threads that call nothing deep; there may be thousands.
-pub(super) const STACK_BYTES: usize = 64 << 10;
 
 /// A room with its server and all of its threads; closed when dropped.
 pub(super) struct Room {

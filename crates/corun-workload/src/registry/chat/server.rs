@@ -7,8 +7,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::message::Shape;
-use super::room::STACK_BYTES;
-use super::thread;
+use super::thread::{self, STACK_BYTES};
 
 /// Bytes that wait for a member at most, unless a single message is longer: a sender faster than
 /// the others read has to wait, or the server would need any amount of memory.

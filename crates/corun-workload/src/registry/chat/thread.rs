@@ -6,6 +6,9 @@ use std::ffi::c_void;
 use std::io;
 use std::ptr;
 
+/// The stack of a thread that calls nothing deep, in bytes; there may be thousands.
+pub(super) const STACK_BYTES: usize = 64 << 10;
+
 /// Starts a thread that is never waited for, with a stack of so many bytes.
 ///
 /// # Errors

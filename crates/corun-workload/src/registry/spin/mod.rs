@@ -2,6 +2,7 @@
 //! ways that kernels and locks wait. PAUSE came into spin loops for the sibling's sake; a waiter
 //! that sleeps frees its half of the core.
 
+#[cfg(target_arch = "x86_64")]
 mod monitor;
 mod wait;
 

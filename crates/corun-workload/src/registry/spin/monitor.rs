@@ -4,102 +4,78 @@
 //! Both end early without harm, by an interrupt among other things. A store between the arming of
 //! the monitor and the rest ends the rest at once; one before the arming is seen by reading again.
 
-use super::wait::Wait;
+use std::arch::asm;
+use std::arch::x86_64::{__cpuid_count, _rdtsc, CpuidResult};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Acquire;
 
-#[cfg(target_arch = "x86_64")]
-pub(super) use x86_64::{mwaitx_while, umwait_while};
+/// The longest rest, in cycles of the time-stamp counter, should the store be missed; as long
+/// as Linux lets UMWAIT rest by default (`umwait_control/max_time`).
+const LONGEST: u32 = 100_000;
 
-/// UMWAIT, where the CPU has it.
-pub(super) fn umwait() -> Result<Wait, String> {
-    #[cfg(target_arch = "x86_64")]
-    if x86_64::has_waitpkg() {
-        return Ok(Wait::Umwait);
-    }
-    Err("this CPU has no UMWAIT (the flag `waitpkg`)".into())
+/// True if the CPU has UMWAIT.
+pub(super) fn has_waitpkg() -> bool {
+    leaf(0, 0).eax >= 7 && leaf(7, 0).ecx & 1 << 5 != 0
 }
 
-/// MWAITX, where the CPU has it.
-pub(super) fn mwaitx() -> Result<Wait, String> {
-    #[cfg(target_arch = "x86_64")]
-    if x86_64::has_monitorx() {
-        return Ok(Wait::Mwaitx);
-    }
-    Err("this CPU has no MWAITX (the flag `mwaitx`)".into())
+/// True if the CPU has MWAITX.
+pub(super) fn has_monitorx() -> bool {
+    leaf(0x8000_0000, 0).eax >= 0x8000_0001 && leaf(0x8000_0001, 0).ecx & 1 << 29 != 0
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86_64 {
-    use std::arch::asm;
-    use std::arch::x86_64::{__cpuid_count, _rdtsc, CpuidResult};
-    use std::sync::atomic::AtomicU32;
-    use std::sync::atomic::Ordering::Acquire;
+#[allow(unused_unsafe, reason = "safe in newer versions of the standard library")]
+fn leaf(leaf: u32, subleaf: u32) -> CpuidResult {
+    // SAFETY: every x86-64 CPU has the instruction.
+    unsafe { __cpuid_count(leaf, subleaf) }
+}
 
-    /// The longest rest, in cycles of the time-stamp counter, should the store be missed; as long
-    /// as Linux lets UMWAIT rest by default (`umwait_control/max_time`).
-    const LONGEST: u32 = 100_000;
-
-    pub(in super::super) fn has_waitpkg() -> bool {
-        leaf(0, 0).eax >= 7 && leaf(7, 0).ecx & 1 << 5 != 0
+/// Rests while the word is `seen`, for [`LONGEST`] at most; only where there is UMWAIT.
+pub(super) fn umwait_while(word: &AtomicU32, seen: u32) {
+    // SAFETY: the caller knows that the CPU has the instruction; it writes nothing.
+    unsafe { asm!("umonitor {}", in(reg) word.as_ptr(), options(nostack, preserves_flags)) };
+    if word.load(Acquire) != seen {
+        return;
     }
-
-    pub(in super::super) fn has_monitorx() -> bool {
-        leaf(0x8000_0000, 0).eax >= 0x8000_0001 && leaf(0x8000_0001, 0).ecx & 1 << 29 != 0
+    // SAFETY: reads the time-stamp counter.
+    let deadline = unsafe { _rdtsc() } + u64::from(LONGEST);
+    // SAFETY: as above; it sets the carry flag where the system's own limit ended the rest.
+    unsafe {
+        asm!(
+            "umwait {state:e}",
+            state = in(reg) 0, // C0.2, the state that leaves most to the sibling
+            in("eax") deadline as u32,
+            in("edx") (deadline >> 32) as u32,
+            options(nostack),
+        );
     }
+}
 
-    #[allow(unused_unsafe, reason = "safe in newer versions of the standard library")]
-    fn leaf(leaf: u32, subleaf: u32) -> CpuidResult {
-        // SAFETY: every x86-64 CPU has the instruction.
-        unsafe { __cpuid_count(leaf, subleaf) }
+/// Rests while the word is `seen`, for [`LONGEST`] at most; only where there is MWAITX.
+pub(super) fn mwaitx_while(word: &AtomicU32, seen: u32) {
+    // SAFETY: the caller knows that the CPU has the instruction; it writes nothing.
+    unsafe {
+        asm!(
+            "monitorx",
+            in("rax") word.as_ptr(),
+            in("ecx") 0,
+            in("edx") 0,
+            options(nostack, preserves_flags),
+        );
     }
-
-    /// Rests while the word is `seen`, for [`LONGEST`] at most; only where there is UMWAIT.
-    pub(in super::super) fn umwait_while(word: &AtomicU32, seen: u32) {
-        // SAFETY: the caller knows that the CPU has the instruction; it writes nothing.
-        unsafe { asm!("umonitor {}", in(reg) word.as_ptr(), options(nostack, preserves_flags)) };
-        if word.load(Acquire) != seen {
-            return;
-        }
-        // SAFETY: reads the time-stamp counter.
-        let deadline = unsafe { _rdtsc() } + u64::from(LONGEST);
-        // SAFETY: as above; it sets the carry flag where the system's own limit ended the rest.
-        unsafe {
-            asm!(
-                "umwait {state:e}",
-                state = in(reg) 0, // C0.2, the state that leaves most to the sibling
-                in("eax") deadline as u32,
-                in("edx") (deadline >> 32) as u32,
-                options(nostack),
-            );
-        }
+    if word.load(Acquire) != seen {
+        return;
     }
-
-    /// Rests while the word is `seen`, for [`LONGEST`] at most; only where there is MWAITX.
-    pub(in super::super) fn mwaitx_while(word: &AtomicU32, seen: u32) {
-        // SAFETY: the caller knows that the CPU has the instruction; it writes nothing.
-        unsafe {
-            asm!(
-                "monitorx",
-                in("rax") word.as_ptr(),
-                in("ecx") 0,
-                in("edx") 0,
-                options(nostack, preserves_flags),
-            );
-        }
-        if word.load(Acquire) != seen {
-            return;
-        }
-        // SAFETY: as above. The limit is passed in `ebx`, which the compiler keeps to itself, so it is
-        // put there for the one instruction and brought back.
-        unsafe {
-            asm!(
-                "xchg {limit}, rbx",
-                "mwaitx",
-                "xchg {limit}, rbx",
-                limit = inout(reg) u64::from(LONGEST) => _,
-                in("eax") 0xf0, // stay in C0, as Linux does when it waits with this instruction
-                in("ecx") 2,    // heed the limit
-                options(nostack, preserves_flags),
-            );
-        }
+    // SAFETY: as above. The limit is passed in `ebx`, which the compiler keeps to itself, so it is
+    // put there for the one instruction and brought back.
+    unsafe {
+        asm!(
+            "xchg {limit}, rbx",
+            "mwaitx",
+            "xchg {limit}, rbx",
+            limit = inout(reg) u64::from(LONGEST) => _,
+            in("eax") 0xf0, // stay in C0, as Linux does when it waits with this instruction
+            in("ecx") 2,    // heed the limit
+            options(nostack, preserves_flags),
+        );
     }
 }

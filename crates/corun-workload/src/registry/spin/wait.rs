@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Acquire;
 
 use rustix::thread::futex;
 
+#[cfg(target_arch = "x86_64")]
 use super::monitor;
 use crate::{Choice, Domain, Parameter};
 
@@ -44,8 +45,12 @@ impl Wait {
             "nothing" => Ok(Self::Nothing),
             "yield" => Ok(Self::Yield),
             "futex" => Ok(Self::Futex),
-            "umwait" => monitor::umwait(),
-            "mwaitx" => monitor::mwaitx(),
+            #[cfg(target_arch = "x86_64")]
+            "umwait" if monitor::has_waitpkg() => Ok(Self::Umwait),
+            #[cfg(target_arch = "x86_64")]
+            "mwaitx" if monitor::has_monitorx() => Ok(Self::Mwaitx),
+            "umwait" => Err("this CPU has no UMWAIT (the flag `waitpkg`)".into()),
+            "mwaitx" => Err("this CPU has no MWAITX (the flag `mwaitx`)".into()),
             _ => Ok(Self::Pause),
         }
     }

@@ -1,11 +1,7 @@
-//! The loops of the kernels, written once for every kind of vector; what the processor has decides
-//! which of them runs. Passes are inside, so that an array of a few lines costs no call a pass.
+//! The loops of the kernels, written once for every kind of vector. Passes are inside, so that an array of a few lines
+//! costs no call a pass.
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
-use super::vector::Portable;
 use super::vector::Vector;
-#[cfg(target_arch = "x86_64")]
-use super::x86::{self, Sse2, Widest};
 use crate::in_memory::opaque;
 
 /// STREAM's factor.
@@ -87,37 +83,6 @@ impl Formula for Write {
     fn element<V: Vector>(_: V, _: V, factor: V) -> V {
         factor
     }
-}
-
-/// The best loop here that writes.
-pub(super) fn writing<F: Formula>(streaming: bool) -> Loop {
-    #[cfg(target_arch = "x86_64")]
-    match (x86::widest(), streaming) {
-        (Widest::Avx512, false) => x86::avx512::<F, false>,
-        (Widest::Avx512, true) => x86::avx512::<F, true>,
-        (Widest::Avx, false) => x86::avx::<F, false>,
-        (Widest::Avx, true) => x86::avx::<F, true>,
-        (Widest::Sse2, false) => write::<Sse2, F, false>,
-        (Widest::Sse2, true) => write::<Sse2, F, true>,
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        // Stable Rust has no streaming stores elsewhere.
-        let _ = streaming;
-        write::<Portable, F, false>
-    }
-}
-
-/// The best loop here that only reads.
-pub(super) fn reading() -> Loop {
-    #[cfg(target_arch = "x86_64")]
-    match x86::widest() {
-        Widest::Avx512 => x86::avx512_read,
-        Widest::Avx => x86::avx_read,
-        Widest::Sse2 => read::<Sse2>,
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    read::<Portable>
 }
 
 /// Vectors of one round of a loop: enough to hide the loop's own instructions.
@@ -236,6 +201,9 @@ pub(super) unsafe fn read<V: Vector>(arrays: &Arrays, elements: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::stream::vector::Portable;
+    #[cfg(target_arch = "x86_64")]
+    use crate::registry::stream::x86::{self, Sse2};
 
     #[repr(align(64))]
     struct Numbers([f64; LENGTH]);

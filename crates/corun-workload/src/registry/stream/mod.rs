@@ -6,6 +6,7 @@
 
 mod loops;
 mod vector;
+mod widest;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -78,7 +79,7 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
         "copy" => Plan::writing::<loops::Copy>(streaming),
         "scale" => Plan::writing::<loops::Scale>(streaming),
         "add" => Plan::writing::<loops::Add>(streaming),
-        "read" => Plan { run: loops::reading(), arrays: 1, writes: false },
+        "read" => Plan { run: widest::reading(), arrays: 1, writes: false },
         "write" => Plan::writing::<loops::Write>(streaming),
         _ => Plan::writing::<loops::Triad>(streaming),
     };
@@ -109,7 +110,7 @@ struct Plan {
 impl Plan {
     fn writing<F: Formula>(streaming: impl Fn(u64) -> bool) -> Self {
         let arrays = F::READS as u64 + 1;
-        Self { run: loops::writing::<F>(streaming(arrays)), arrays, writes: true }
+        Self { run: widest::writing::<F>(streaming(arrays)), arrays, writes: true }
     }
 }
 

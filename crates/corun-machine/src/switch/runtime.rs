@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use corun_files::{BOOT_ID, boot_id};
 use corun_record::read_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -258,13 +259,22 @@ fn load(path: &Path) -> io::Result<Option<State>> {
             ),
         ));
     }
-    Ok(Some(state).filter(|state| state.boot == boot()))
+    of_this_boot(state, boot_id())
 }
 
-/// The kernel's name for this boot.
-pub(super) fn boot() -> String {
-    let text = corun_files::kernel_text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().to_owned()
+/// The state, if it was written down in this boot.
+fn of_this_boot(state: State, now: Option<String>) -> io::Result<Option<State>> {
+    let now = now.ok_or_else(unknown_boot)?;
+    Ok(Some(state).filter(|state| state.boot == now))
+}
+
+/// Where the boot is unknown, so is what a state file says of it.
+pub(super) fn unknown_boot() -> io::Error {
+    let sentence = format!(
+        "expected the identifier of this boot in /{BOOT_ID}, found none that can be read; without it corun cannot know \
+         whether SMT was switched in this boot"
+    );
+    io::Error::new(io::ErrorKind::Unsupported, sentence)
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -301,7 +311,7 @@ mod tests {
         State {
             format: FORMAT.to_owned(),
             version: VERSION,
-            boot: boot(),
+            boot: boot_id().expect("a boot has an identifier"),
             taken: "2026-01-01T00:00:00Z".to_owned(),
             by: holder(process),
             before: Snapshot {
@@ -349,6 +359,14 @@ mod tests {
         let (_folder, runtime) = runtime();
         runtime.begin(&State { boot: "another".to_owned(), ..state(1) }).unwrap();
         assert_eq!(runtime.unfinished().unwrap(), None);
+        let of = |boot: &str, now: Option<&str>| {
+            of_this_boot(State { boot: boot.to_owned(), ..state(1) }, now.map(str::to_owned))
+        };
+        assert!(of("one", Some("one")).unwrap().is_some());
+        assert!(of("", Some("one")).unwrap().is_none());
+        for unknown in [of("", None), of("one", None)] {
+            assert!(unknown.unwrap_err().to_string().contains("boot_id"));
+        }
     }
 
     #[test]

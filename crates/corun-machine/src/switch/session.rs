@@ -4,8 +4,10 @@
 //! whatever ends the use (its normal end, an error, a panic, a signal, SIGKILL) leads to restoring,
 //! here or in the watchdog.
 
+use std::io;
 use std::time::SystemTime;
 
+use corun_files::boot_id;
 use corun_record::SmtState;
 
 use super::access::{SwitchOptions, held, system_files, take_lock, this_process, unfinished};
@@ -14,7 +16,7 @@ use super::cpus::{self, CONTROL};
 use super::error::SwitchError;
 use super::refusal::{refuse, refuse_damage};
 use super::restore::restore;
-use super::runtime::{FORMAT, Holder, Lock, Runtime, State, VERSION, boot};
+use super::runtime::{FORMAT, Holder, Lock, Runtime, State, VERSION, unknown_boot};
 use super::snapshot::Snapshot;
 use super::system::text;
 use super::watchdog::Watchdog;
@@ -57,13 +59,15 @@ impl SmtSwitch {
             refuse_damage(&before, &cpus::taken_by_off(&mut files, &machine))?;
         }
         let now = before.smt;
+        let not_written = |source| SwitchError::State { file: runtime.folder().to_owned(), source };
+        let state = written_down(before.clone(), holder).map_err(not_written)?;
         // First, so that a corun that dies right after writing leaves no file behind.
         let mut watchdog = Watchdog::start(&runtime, &lock).map_err(SwitchError::Watchdog)?;
-        if let Err(source) = runtime.begin(&written_down(before.clone(), holder)) {
+        if let Err(source) = runtime.begin(&state) {
             // What is half written must not look like something to undo.
             let _ = runtime.finish();
             watchdog.dismiss();
-            return Err(SwitchError::State { file: runtime.folder().to_owned(), source });
+            return Err(not_written(source));
         }
         watchdog.begin();
         let seen = Seen::now(&mut files);
@@ -207,13 +211,13 @@ impl std::fmt::Display for Seen {
     }
 }
 
-fn written_down(before: Snapshot, by: Holder) -> State {
-    State {
+fn written_down(before: Snapshot, by: Holder) -> io::Result<State> {
+    Ok(State {
         format: FORMAT.to_owned(),
         version: VERSION,
-        boot: boot(),
+        boot: boot_id().ok_or_else(unknown_boot)?,
         taken: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         by,
         before,
-    }
+    })
 }

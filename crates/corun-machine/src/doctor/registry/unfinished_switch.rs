@@ -1,5 +1,7 @@
 //! A switch of SMT that is under way, or that a killed corun has left.
 
+use corun_files::BOOT_ID;
+
 use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 use crate::switch::UNFINISHED;
@@ -18,7 +20,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let fine = || Ok(Answer::fine("No corun has left SMT switched."));
     let Some(found) = system.find(UNFINISHED)? else { return fine() };
     // A reboot has brought SMT back; a file that says no boot counts.
-    let boot = system.find("proc/sys/kernel/random/boot_id")?;
+    let boot = system.find(BOOT_ID)?;
     let state: serde_json::Value = serde_json::from_str(&found.text).unwrap_or_default();
     if boot.zip(state["boot"].as_str()).is_some_and(|(now, then)| now.text != then) {
         return fine();

@@ -59,11 +59,10 @@ fn what_corun_switched_is_distinguished_from_what_was_offline_before() {
     let mut met = Met::new(Kernel { online: [0, 1, 2].into(), ..Kernel::new(2, 2) });
     let before = snapshot(&mut met);
     change(&mut met, SmtState::Off, &before).unwrap();
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let state = State {
         format: "corun-smt-state".to_owned(),
         version: 1,
-        boot: boot.trim().to_owned(),
+        boot: corun_files::boot_id().expect("a boot has an identifier"),
         taken: "2026-01-01T00:00:00Z".to_owned(),
         by: Holder { process: 7, command: "corun smt off".to_owned() },
         before,

@@ -104,7 +104,50 @@ impl Command {
             | Self::Audit(_) => true,
             Self::Bench(arguments) => arguments.is_kept(),
             Self::Study(arguments) => arguments.is_kept(),
-            _ => false,
+            Self::Compare(_)
+            | Self::Report(_)
+            | Self::Models(_)
+            | Self::Runs(_)
+            | Self::Top(_)
+            | Self::Topo(_)
+            | Self::Trace(_)
+            | Self::Doctor(_)
+            | Self::Fleet(_)
+            | Self::Exporter(_)
+            | Self::Smt(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::Man(_) => false,
+        }
+    }
+
+    /// True if SMT that another corun has left switched is reported first: it disturbs whatever comes next. What switches SMT
+    /// says so itself, and what reads documents or starts work elsewhere does not depend on it.
+    fn reports_what_is_left(&self) -> bool {
+        match self {
+            Self::Threads(_)
+            | Self::Measure(_)
+            | Self::Capacity(_)
+            | Self::Bench(_)
+            | Self::Study(_)
+            | Self::Report(_)
+            | Self::Models(_)
+            | Self::Simulate(_)
+            | Self::Predict(_)
+            | Self::Top(_)
+            | Self::Schedule(_)
+            | Self::Topo(_)
+            | Self::Trace(_)
+            | Self::Audit(_)
+            | Self::Doctor(_)
+            | Self::Exporter(_) => true,
+            Self::Smt(_)
+            | Self::Compare(_)
+            | Self::Runs(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Fleet(_) => false,
         }
     }
 
@@ -113,16 +156,7 @@ impl Command {
     /// # Errors
     /// What is reported to the user.
     pub(crate) fn run(self) -> Result<ExitCode, Problem> {
-        if !matches!(
-            self,
-            Self::Smt(_)
-                | Self::Compare(_)
-                | Self::Runs(_)
-                | Self::Schema(_)
-                | Self::Completions(_)
-                | Self::Man(_)
-                | Self::Fleet(_)
-        ) {
+        if self.reports_what_is_left() {
             report_what_is_left();
         }
         match self {

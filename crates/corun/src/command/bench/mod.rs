@@ -42,7 +42,10 @@ enum Action {
 impl Arguments {
     /// Whether its answer is kept in the store.
     pub(super) fn is_kept(&self) -> bool {
-        matches!(self.action, Some(Action::Run(_) | Action::MemoryHierarchy(_)))
+        match &self.action {
+            Some(Action::Run(_) | Action::MemoryHierarchy(_)) => true,
+            Some(Action::List(_) | Action::Show(_)) | None => false,
+        }
     }
 }
 

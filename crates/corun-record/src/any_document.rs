@@ -3,7 +3,8 @@
 //! What keeps, shows, compares and draws documents matches on [`AnyDocument`]. A new format is a line below; the
 //! compiler then names every place that has to say what becomes of it.
 
-use crate::json::{format_of, parsed};
+use crate::checked_json::CheckedJson;
+use crate::json::{checked, format_of};
 use crate::{
     Audit, Bench, Blocks, CapacityCurve, Document, FleetReport, Placements, Prediction,
     PredictionSweep, PredictionTable, ReadError, Record, Run, RunComparison, Schedule, Simulation,
@@ -34,19 +35,25 @@ macro_rules! documents {
             /// # Errors
             /// If the text is no JSON with a format, or lacks what its format has.
             pub fn from_json(text: &str) -> Result<Self, ReadError> {
-                Self::from_tree(parsed(text, "a document")?)
+                Self::from_checked(checked(text, "a document")?)
             }
 
-            /// As [`from_json`](Self::from_json), of a text that was parsed.
+            /// As [`from_json`](Self::from_json), of a text that is known to be JSON.
             ///
             /// # Errors
             /// As [`from_json`](Self::from_json).
-            pub fn from_tree(tree: Tree) -> Result<Self, ReadError> {
-                match format_of(&tree, "a document")? {
+            pub fn from_checked(json: CheckedJson<'_>) -> Result<Self, ReadError> {
+                let format = format_of(json, "a document")?;
+                match format.as_str() {
                     $(<$form as Document>::FORMAT => {
-                        <$form>::from_tree(tree).map(|it| Self::$name(Box::new(it)))
+                        <$form>::from_checked(json).map(|it| Self::$name(Box::new(it)))
                     })+
-                    format => Ok(Self::Other { format: format.to_owned(), fields: tree }),
+                    _ => {
+                        let fields = json.read();
+                        let fields =
+                            fields.map_err(|it| ReadError::of_field("a document", &it))?;
+                        Ok(Self::Other { format, fields })
+                    }
                 }
             }
 

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, Error as _};
+use serde_json::Serializer;
 use serde_json::error::Category;
 
+use crate::checked_json::CheckedJson;
+use crate::json_writer::Indented;
 use crate::reader::FieldError;
-use crate::tree::Tree;
 use crate::{Actionable, Exit, steers};
 
 /// A form of the model that stands in a file of its own, with its format's name and version.
@@ -31,19 +33,19 @@ pub trait Document: Serialize + JsonSchema + Sized {
     where
         Self: DeserializeOwned,
     {
-        Self::from_tree(parsed(text, Self::FORMAT)?)
+        Self::from_checked(checked(text, Self::FORMAT)?)
     }
 
-    /// As [`from_json`](Self::from_json), of a text that was parsed.
+    /// As [`from_json`](Self::from_json), of a text that is known to be JSON.
     ///
     /// # Errors
     /// As [`from_json`](Self::from_json).
-    fn from_tree(tree: Tree) -> Result<Self, ReadError>
+    fn from_checked(json: CheckedJson<'_>) -> Result<Self, ReadError>
     where
         Self: DeserializeOwned,
     {
-        check_head(&tree, Self::FORMAT, Self::VERSION)?;
-        tree.read().map_err(|error| ReadError::of_field(Self::FORMAT, &error))
+        check_head(json, Self::FORMAT, Self::VERSION)?;
+        json.read().map_err(|error| ReadError::of_field(Self::FORMAT, &error))
     }
 
     /// The JSON Schema of such documents, as pretty-printed JSON ended by a newline.
@@ -127,10 +129,12 @@ fn found(error: &serde_json::Error) -> String {
 ///
 /// # Panics
 /// If a map of the value has keys that are no text.
-#[expect(clippy::disallowed_methods, reason = "this is the writer")]
 pub fn json_text(value: &impl Serialize) -> String {
-    let mut json = serde_json::to_string_pretty(value).expect("keys are text");
-    json.push('\n');
+    let mut json = Vec::new();
+    let mut writer = Serializer::with_formatter(&mut json, Indented::default());
+    value.serialize(&mut writer).expect("keys are text");
+    json.push(b'\n');
+    let json = String::from_utf8(json).expect("JSON is text");
     let is_hidden = |character: char| character != '\n' && steers(character);
     if !json.contains(is_hidden) {
         return json;
@@ -155,40 +159,42 @@ pub fn json_text(value: &impl Serialize) -> String {
 /// # Errors
 /// If the text is no JSON, or does not fit the type.
 pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    Tree::parse(text)?.read().map_err(serde_json::Error::custom)
+    CheckedJson::new(text)?.read().map_err(serde_json::Error::custom)
 }
 
-/// The tree of a text in which something like `expected` is looked for.
-pub(crate) fn parsed(text: &str, expected: &'static str) -> Result<Tree, ReadError> {
-    Tree::parse(text).map_err(|error| ReadError::Form { expected, error })
+/// The JSON of a text in which something like `expected` is looked for.
+pub(crate) fn checked<'t>(
+    text: &'t str,
+    expected: &'static str,
+) -> Result<CheckedJson<'t>, ReadError> {
+    CheckedJson::new(text).map_err(|error| ReadError::Form { expected, error })
 }
 
 /// The format of a document in which something like `expected` is looked for.
-pub(crate) fn format_of<'t>(tree: &'t Tree, expected: &'static str) -> Result<&'t str, ReadError> {
-    let wrong = |error: FieldError| Err(ReadError::of_field(expected, &error));
-    match (tree, tree.get("format")) {
-        (Tree::Table(_), Some(Tree::Text(format))) => Ok(format),
-        (Tree::Table(_), Some(other)) => wrong(other.unfit(&"a string").within("format")),
-        (Tree::Table(_), None) => wrong(FieldError::missing_field("format")),
-        (other, _) => wrong(other.unfit(&"an object")),
-    }
+pub(crate) fn format_of(
+    json: CheckedJson<'_>,
+    expected: &'static str,
+) -> Result<String, ReadError> {
+    let read = || match (json.is_table(), json.get("format")) {
+        (true, Some(format)) => format.read().map_err(|it: FieldError| it.within("format")),
+        (true, None) => Err(FieldError::missing_field("format")),
+        (false, _) => Err(json.unfit(&"an object")),
+    };
+    read().map_err(|error| ReadError::of_field(expected, &error))
 }
 
 /// Refuses documents of other formats and of versions above the newest.
-fn check_head(tree: &Tree, format: &'static str, newest: u32) -> Result<(), ReadError> {
-    let found = format_of(tree, format)?;
+fn check_head(json: CheckedJson<'_>, format: &'static str, newest: u32) -> Result<(), ReadError> {
+    let found = format_of(json, format)?;
     if found != format {
-        return Err(ReadError::Format { expected: format, found: found.to_owned() });
+        return Err(ReadError::Format { expected: format, found });
     }
-    match tree.get("version") {
-        Some(&Tree::Count(found)) => match u32::try_from(found) {
-            Ok(found) if (1..=newest).contains(&found) => Ok(()),
-            _ => Err(ReadError::Version { newest, found }),
-        },
-        Some(other) => {
-            Err(ReadError::of_field(format, &other.unfit(&"a number").within("version")))
-        }
-        None => Err(ReadError::of_field(format, &FieldError::missing_field("version"))),
+    let version = json.get("version").ok_or_else(|| FieldError::missing_field("version"));
+    let found = version.and_then(|it| it.read::<u64>().map_err(|error| error.within("version")));
+    let found = found.map_err(|error| ReadError::of_field(format, &error))?;
+    match u32::try_from(found) {
+        Ok(version) if (1..=newest).contains(&version) => Ok(()),
+        _ => Err(ReadError::Version { newest, found }),
     }
 }
 
@@ -202,6 +208,19 @@ mod tests {
         for text in [r#"["corun-run", 1]"#, r#"["corun-run", 2]"#, "1", "null"] {
             assert!(matches!(Run::from_json(text), Err(ReadError::Form { .. })), "{text}");
         }
+    }
+
+    #[test]
+    fn a_sum_of_nothing_is_zero() {
+        let nothing: [f64; 0] = [];
+        let sums = [nothing.iter().sum::<f64>(), -1.5, 0.0];
+        assert!(sums[0].is_sign_negative());
+        assert_eq!(
+            json_text(&(sums, -0.0_f32)).split_whitespace().collect::<String>(),
+            "[[0.0,-1.5,0.0],0.0]"
+        );
+        let value = serde_json::json!({ "a": [], "b": { "c": [1, {}] } });
+        assert_eq!(json_text(&value), serde_json::to_string_pretty(&value).unwrap() + "\n");
     }
 
     #[test]

@@ -13,12 +13,14 @@ mod beside;
 mod blocks;
 mod calibration;
 mod capacity;
+mod checked_json;
 mod command_times;
 mod csv_text;
 mod fleet;
 mod fleet_report;
 mod issue;
 mod json;
+mod json_writer;
 mod kept_runs;
 mod mapping;
 mod model;
@@ -77,6 +79,7 @@ pub use capacity::{
     CapacityAnswer, CapacityCurve, CapacityDesign, CapacityLevel, CapacityPoint, Filling,
     FillingCurve,
 };
+pub use checked_json::CheckedJson;
 pub use command_times::{CommandTimes, ProcessTimes};
 pub use csv_text::CsvText;
 pub use fleet::{

@@ -1,8 +1,9 @@
-//! The one deserializer of documents: types are read from a [`Tree`], and from nothing else, so that the code that
-//! reads a type is in the binary once.
+//! The one deserializer of documents: types are read from a [`Source`], a text or a tree, and from nothing else, so that
+//! the code that reads a type is in the binary once.
 //!
 //! A value that does not fit its type is named by the path of its field, such as `samples.3.makespan_s`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::vec::IntoIter;
 
@@ -13,6 +14,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+use crate::checked_json::{CheckedJson, NamedValues, Values};
 use crate::tree::Tree;
 
 /// A value that does not fit its type, and where it stands.
@@ -78,7 +80,7 @@ impl Tree {
     /// # Errors
     /// With the path of the first value that does not fit.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, FieldError> {
-        T::deserialize(self)
+        T::deserialize(Source::Tree(self))
     }
 
     fn unexpected(&self) -> Unexpected<'_> {
@@ -110,16 +112,80 @@ impl Tree {
     }
 }
 
+/// A value that a type is read from.
+pub(crate) enum Source<'t> {
+    /// In memory.
+    Tree(Tree),
+    /// Where it stands in a text.
+    Text(CheckedJson<'t>),
+}
+
+/// A value whose kind is known.
+enum Opened<'t> {
+    Single(Tree),
+    List(Items<'t>),
+    Table(Fields<'t>),
+}
+
+impl<'t> Source<'t> {
+    fn opened(self) -> Result<Opened<'t>, FieldError> {
+        let text = match self {
+            Self::Tree(Tree::List(trees)) => return Ok(Opened::List(Items::of(trees))),
+            Self::Tree(Tree::Table(fields)) => return Ok(Opened::Table(Fields::of(fields))),
+            Self::Tree(single) => return Ok(Opened::Single(single)),
+            Self::Text(text) => text,
+        };
+        if let Some(rest) = text.values() {
+            return Ok(Opened::List(Items { rest: ItemSource::Text(rest), read: 0 }));
+        }
+        if let Some(rest) = text.fields() {
+            return Ok(Opened::Table(Fields { rest: FieldSource::Text(rest), current: None }));
+        }
+        text.single().map(Opened::Single).map_err(FieldError::custom)
+    }
+
+    /// The value of what is expected to be neither list nor table.
+    fn single(self, expected: &dyn Expected) -> Result<Tree, FieldError> {
+        match self.opened()? {
+            Opened::Single(tree) => Ok(tree),
+            other => Err(other.unfit(expected)),
+        }
+    }
+}
+
+impl CheckedJson<'_> {
+    /// Says that another value was expected.
+    #[cold]
+    pub(crate) fn unfit(self, expected: &dyn Expected) -> FieldError {
+        match Source::Text(self).opened() {
+            Ok(found) => found.unfit(expected),
+            Err(error) => error,
+        }
+    }
+}
+
+impl Opened<'_> {
+    #[cold]
+    fn unfit(&self, expected: &dyn Expected) -> FieldError {
+        let found = match self {
+            Self::Single(tree) => tree.unexpected(),
+            Self::List(_) => Unexpected::Seq,
+            Self::Table(_) => Unexpected::Map,
+        };
+        FieldError::invalid_type(found, expected)
+    }
+}
+
 /// Methods for the types of numbers, which the visitor distinguishes.
 macro_rules! numbers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
-            self.number(visitor)
+            self.single(&visitor)?.number(visitor)
         }
     )*};
 }
 
-impl<'de> Deserializer<'de> for Tree {
+impl<'de> Deserializer<'de> for Source<'_> {
     type Error = FieldError;
 
     numbers! {
@@ -128,19 +194,19 @@ impl<'de> Deserializer<'de> for Tree {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
-        match self {
-            Self::Absent => visitor.visit_unit(),
-            Self::Flag(is_so) => visitor.visit_bool(is_so),
-            Self::Text(text) => visitor.visit_string(text),
-            Self::List(trees) => visitor.visit_seq(Items::of(trees)),
-            Self::Table(fields) => visitor.visit_map(Fields::of(fields)),
-            number => number.number(visitor),
+        match self.opened()? {
+            Opened::List(items) => visitor.visit_seq(items),
+            Opened::Table(fields) => visitor.visit_map(fields),
+            Opened::Single(Tree::Absent) => visitor.visit_unit(),
+            Opened::Single(Tree::Flag(is_so)) => visitor.visit_bool(is_so),
+            Opened::Single(Tree::Text(text)) => visitor.visit_string(text),
+            Opened::Single(number) => number.number(visitor),
         }
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
-        match self {
-            Self::Flag(is_so) => visitor.visit_bool(is_so),
+        match self.single(&visitor)? {
+            Tree::Flag(is_so) => visitor.visit_bool(is_so),
             other => Err(other.unfit(&visitor)),
         }
     }
@@ -150,16 +216,16 @@ impl<'de> Deserializer<'de> for Tree {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
-        match self {
-            Self::Text(text) => visitor.visit_string(text),
+        match self.single(&visitor)? {
+            Tree::Text(text) => visitor.visit_string(text),
             other => Err(other.unfit(&visitor)),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
-        match self {
-            Self::Absent => visitor.visit_none(),
-            other => visitor.visit_some(other),
+        match self.is_absent() {
+            true => visitor.visit_none(),
+            false => visitor.visit_some(self),
         }
     }
 
@@ -172,8 +238,8 @@ impl<'de> Deserializer<'de> for Tree {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
-        match self {
-            Self::List(trees) => visitor.visit_seq(Items::of(trees)),
+        match self.opened()? {
+            Opened::List(items) => visitor.visit_seq(items),
             other => Err(other.unfit(&visitor)),
         }
     }
@@ -183,11 +249,9 @@ impl<'de> Deserializer<'de> for Tree {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, FieldError> {
-        match &self {
-            // What is left over would be lost.
-            Self::List(trees) if trees.len() > length => {
-                Err(FieldError::invalid_length(trees.len(), &visitor))
-            }
+        // What is left over would be lost.
+        match self.length() {
+            Some(found) if found > length => Err(FieldError::invalid_length(found, &visitor)),
             _ => self.deserialize_seq(visitor),
         }
     }
@@ -202,8 +266,8 @@ impl<'de> Deserializer<'de> for Tree {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
-        match self {
-            Self::Table(fields) => visitor.visit_map(Fields::of(fields)),
+        match self.opened()? {
+            Opened::Table(fields) => visitor.visit_map(fields),
             other => Err(other.unfit(&visitor)),
         }
     }
@@ -223,13 +287,14 @@ impl<'de> Deserializer<'de> for Tree {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, FieldError> {
-        let variant = match self {
-            Self::Text(name) => Variant { name, content: None },
-            Self::Table(fields) if fields.len() == 1 => {
-                let (name, content) = fields.into_iter().next().expect("one field");
-                Variant { name, content: Some(content) }
-            }
-            other => return Err(other.unfit(&"the name of a variant, or one field of that name")),
+        let expected: &dyn Expected = &"the name of a variant, or one field of that name";
+        let variant = match self.opened()? {
+            Opened::Single(Tree::Text(name)) => Variant { name: name.into(), content: None },
+            Opened::Table(mut fields) => match (fields.rest.next(), fields.rest.next()) {
+                (Some((name, content)), None) => Variant { name, content: Some(content) },
+                _ => return Err(FieldError::invalid_type(Unexpected::Map, expected)),
+            },
+            other => return Err(other.unfit(expected)),
         };
         visitor.visit_enum(variant)
     }
@@ -245,49 +310,103 @@ impl<'de> Deserializer<'de> for Tree {
     forward_to_deserialize_any! { char bytes byte_buf unit unit_struct }
 }
 
-/// The values of a list.
-struct Items {
-    rest: IntoIter<Tree>,
-    read: usize,
-}
+impl Source<'_> {
+    fn is_absent(&self) -> bool {
+        match self {
+            Self::Tree(tree) => *tree == Tree::Absent,
+            Self::Text(text) => text.is_null(),
+        }
+    }
 
-impl Items {
-    fn of(trees: Vec<Tree>) -> Self {
-        Self { rest: trees.into_iter(), read: 0 }
+    /// How many values a list has.
+    fn length(&self) -> Option<usize> {
+        match self {
+            Self::Tree(Tree::List(trees)) => Some(trees.len()),
+            Self::Tree(_) => None,
+            Self::Text(text) => text.values().map(Iterator::count),
+        }
     }
 }
 
-impl<'de> SeqAccess<'de> for Items {
+/// The values of a list.
+struct Items<'t> {
+    rest: ItemSource<'t>,
+    read: usize,
+}
+
+enum ItemSource<'t> {
+    Trees(IntoIter<Tree>),
+    Text(Values<'t>),
+}
+
+impl Items<'_> {
+    fn of(trees: Vec<Tree>) -> Self {
+        Self { rest: ItemSource::Trees(trees.into_iter()), read: 0 }
+    }
+}
+
+impl<'t> Iterator for ItemSource<'t> {
+    type Item = Source<'t>;
+
+    fn next(&mut self) -> Option<Source<'t>> {
+        match self {
+            Self::Trees(rest) => rest.next().map(Source::Tree),
+            Self::Text(rest) => rest.next().map(Source::Text),
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = FieldError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, FieldError> {
-        let Some(tree) = self.rest.next() else { return Ok(None) };
+        let Some(value) = self.rest.next() else { return Ok(None) };
         self.read += 1;
-        seed.deserialize(tree).map(Some).map_err(|error| error.within(self.read - 1))
+        seed.deserialize(value).map(Some).map_err(|error| error.within(self.read - 1))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
+        match &self.rest {
+            ItemSource::Trees(rest) => Some(rest.len()),
+            // Of many short lists none is given room that it does not use.
+            ItemSource::Text(rest) => Some(rest.clone().count()),
+        }
     }
 }
 
 /// The fields of a table.
-struct Fields {
-    rest: IntoIter<(String, Tree)>,
+struct Fields<'t> {
+    rest: FieldSource<'t>,
     /// The field whose name was read and whose value was not.
-    current: Option<(String, Tree)>,
+    current: Option<(Cow<'t, str>, Source<'t>)>,
 }
 
-impl Fields {
+enum FieldSource<'t> {
+    Trees(IntoIter<(String, Tree)>),
+    Text(NamedValues<'t>),
+}
+
+impl Fields<'_> {
     fn of(fields: Vec<(String, Tree)>) -> Self {
-        Self { rest: fields.into_iter(), current: None }
+        Self { rest: FieldSource::Trees(fields.into_iter()), current: None }
     }
 }
 
-impl<'de> MapAccess<'de> for Fields {
+impl<'t> Iterator for FieldSource<'t> {
+    type Item = (Cow<'t, str>, Source<'t>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Trees(rest) => rest.next().map(|(name, it)| (name.into(), Source::Tree(it))),
+            Self::Text(rest) => rest.next().map(|(name, it)| (name, Source::Text(it))),
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Fields<'_> {
     type Error = FieldError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -303,12 +422,8 @@ impl<'de> MapAccess<'de> for Fields {
         &mut self,
         seed: V,
     ) -> Result<V::Value, FieldError> {
-        let (name, tree) = self.current.take().expect("a name was read");
-        seed.deserialize(tree).map_err(|error| error.within(name))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
+        let (name, value) = self.current.take().expect("a name was read");
+        seed.deserialize(value).map_err(|error| error.within(name))
     }
 }
 
@@ -364,32 +479,32 @@ impl<'de> Deserializer<'de> for Key<'_> {
 }
 
 /// A variant of an enumeration.
-struct Variant {
-    name: String,
-    content: Option<Tree>,
+struct Variant<'t> {
+    name: Cow<'t, str>,
+    content: Option<Source<'t>>,
 }
 
 /// The content of a variant beside its name.
-struct Content {
-    name: String,
-    content: Option<Tree>,
+struct Content<'t> {
+    name: Cow<'t, str>,
+    content: Option<Source<'t>>,
 }
 
-impl<'de> EnumAccess<'de> for Variant {
+impl<'de, 't> EnumAccess<'de> for Variant<'t> {
     type Error = FieldError;
-    type Variant = Content;
+    type Variant = Content<'t>;
 
     fn variant_seed<V: DeserializeSeed<'de>>(
         self,
         seed: V,
-    ) -> Result<(V::Value, Content), FieldError> {
+    ) -> Result<(V::Value, Content<'t>), FieldError> {
         let variant = seed.deserialize(Key(&self.name))?;
         Ok((variant, Content { name: self.name, content: self.content }))
     }
 }
 
-impl Content {
-    fn some(self, expected: &dyn Expected) -> Result<(String, Tree), FieldError> {
+impl<'t> Content<'t> {
+    fn some(self, expected: &dyn Expected) -> Result<(Cow<'t, str>, Source<'t>), FieldError> {
         let Self { name, content } = self;
         match content {
             Some(content) => Ok((name, content)),
@@ -398,13 +513,16 @@ impl Content {
     }
 }
 
-impl<'de> VariantAccess<'de> for Content {
+impl<'de> VariantAccess<'de> for Content<'_> {
     type Error = FieldError;
 
     fn unit_variant(self) -> Result<(), FieldError> {
         match self.content {
-            None | Some(Tree::Absent) => Ok(()),
-            Some(other) => Err(other.unfit(&"nothing").within(self.name)),
+            Some(content) if !content.is_absent() => {
+                let found = content.opened()?;
+                Err(found.unfit(&"nothing").within(self.name))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -3,14 +3,19 @@
 //! A command's result is a [`Body`]. [`Record`] puts the head before it, so that a reader finds the same
 //! facts under the same names in all of them.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
+    Visitor,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
-use crate::reader::FieldError;
 use crate::run::{Caveat, Ending, MachineSummary};
-use crate::tree::Tree;
 
 /// A document: the common head, and the fields of its body beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -66,49 +71,108 @@ impl<B: Body> Document for Record<B> {
     const VERSION: u32 = B::VERSION;
 }
 
-/// The fields of a [`Record`] that are not its body's.
-#[derive(Deserialize)]
+/// The fields of a [`Record`] that are not its body's, as far as they were read.
+#[derive(Default)]
 struct Head {
-    format: String,
-    version: u32,
-    corun_version: String,
-    started: String,
-    elapsed_s: f64,
-    machine: Option<MachineSummary>,
-    ending: Ending,
-    caveats: Vec<Caveat>,
+    format: Option<String>,
+    version: Option<u32>,
+    corun_version: Option<String>,
+    started: Option<String>,
+    elapsed_s: Option<f64>,
+    machine: Option<Option<MachineSummary>>,
+    ending: Option<Ending>,
+    caveats: Option<Vec<Caveat>>,
 }
 
-/// The names of the fields of a [`Head`].
-const HEAD: [&str; 8] =
-    ["format", "version", "corun_version", "started", "elapsed_s", "machine", "ending", "caveats"];
-
 impl Head {
-    /// Parts a document into its head and its body.
-    fn of(record: Tree) -> Result<(Self, Tree), FieldError> {
-        let Tree::Table(fields) = record else { return Err(record.unfit(&"an object")) };
-        let (head, body) = fields.into_iter().partition(|(name, _)| HEAD.contains(&name.as_str()));
-        Ok((Tree::Table(head).read()?, Tree::Table(body)))
+    /// Reads the value of a field of this name; false if the head has none.
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+        match name {
+            "format" => put(&mut self.format, "format", map),
+            "version" => put(&mut self.version, "version", map),
+            "corun_version" => put(&mut self.corun_version, "corun_version", map),
+            "started" => put(&mut self.started, "started", map),
+            "elapsed_s" => put(&mut self.elapsed_s, "elapsed_s", map),
+            "machine" => put(&mut self.machine, "machine", map),
+            "ending" => put(&mut self.ending, "ending", map),
+            "caveats" => put(&mut self.caveats, "caveats", map),
+            _ => return Ok(false),
+        }?;
+        Ok(true)
+    }
+}
+
+fn put<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    field: &mut Option<T>,
+    name: &'static str,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    match field {
+        Some(_) => Err(A::Error::duplicate_field(name)),
+        None => {
+            *field = Some(map.next_value()?);
+            Ok(())
+        }
+    }
+}
+
+/// The fields of a body; those of the head among them are put aside.
+struct BodyFields<'h, A> {
+    map: A,
+    head: &'h mut Head,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for BodyFields<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        while let Some(name) = self.map.next_key::<String>()? {
+            if !self.head.read(&name, &mut self.map)? {
+                return seed.deserialize(name.into_deserializer()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+struct RecordVisitor<B>(PhantomData<B>);
+
+impl<'de, B: Deserialize<'de>> Visitor<'de> for RecordVisitor<B> {
+    type Value = Record<B>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Record<B>, A::Error> {
+        let mut head = Head::default();
+        let fields = BodyFields { map, head: &mut head };
+        let body = B::deserialize(MapAccessDeserializer::new(fields))?;
+        let missing = A::Error::missing_field;
+        Ok(Record {
+            format: head.format.ok_or_else(|| missing("format"))?,
+            version: head.version.ok_or_else(|| missing("version"))?,
+            corun_version: head.corun_version.ok_or_else(|| missing("corun_version"))?,
+            started: head.started.ok_or_else(|| missing("started"))?,
+            elapsed_s: head.elapsed_s.ok_or_else(|| missing("elapsed_s"))?,
+            machine: head.machine.flatten(),
+            ending: head.ending.ok_or_else(|| missing("ending"))?,
+            caveats: head.caveats.ok_or_else(|| missing("caveats"))?,
+            body,
+        })
     }
 }
 
 impl<'de, B: DeserializeOwned> Deserialize<'de> for Record<B> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (head, body) = Head::of(Tree::deserialize(deserializer)?).map_err(D::Error::custom)?;
-        let Head { format, version, corun_version, started, elapsed_s, machine, ending, caveats } =
-            head;
-        let body = body.read().map_err(D::Error::custom)?;
-        Ok(Self {
-            format,
-            version,
-            corun_version,
-            started,
-            elapsed_s,
-            machine,
-            ending,
-            caveats,
-            body,
-        })
+        deserializer.deserialize_map(RecordVisitor(PhantomData))
     }
 }
 

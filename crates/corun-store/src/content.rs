@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::fmt;
 
 use corun_record::{
-    AnyDocument, Arm, Audit, AuditVerdict, Bench, Blocks, CapacityCurve, EndReason, Ending,
-    MachineSummary, Metric, Observation, Placements, Prediction, Record, Run, Sample, Schedule,
-    Simulation, Source, StudyResult, ThreadSweep, Tree, Workload, excerpt, moment, on_one_line,
+    AnyDocument, Arm, Audit, AuditVerdict, Bench, Blocks, CapacityCurve, CheckedJson, EndReason,
+    Ending, MachineSummary, Metric, Observation, Placements, Prediction, Record, Run, Sample,
+    Schedule, Simulation, Source, StudyResult, ThreadSweep, Workload, excerpt, moment, on_one_line,
     shortened,
 };
 
@@ -47,13 +47,11 @@ pub(crate) struct Part {
 ///
 /// # Errors
 /// If it is no document of a run, or not of a version that this corun reads.
-pub(crate) fn content(document: Tree) -> Result<Content, StoreError> {
+pub(crate) fn content(json: CheckedJson<'_>) -> Result<Content, StoreError> {
     let refused = |error: &dyn fmt::Display| StoreError::Document(error.to_string());
-    let version = match document.get("version") {
-        Some(&Tree::Count(version)) => i64::try_from(version).unwrap_or(i64::MAX),
-        _ => 0,
-    };
-    let document = AnyDocument::from_tree(document).map_err(|error| refused(&error))?;
+    let version = json.get("version").and_then(|it| it.read::<u64>().ok()).unwrap_or(0);
+    let version = i64::try_from(version).unwrap_or(i64::MAX);
+    let document = AnyDocument::from_checked(json).map_err(|error| refused(&error))?;
     let format = document.format().to_owned();
     let content = match document {
         AnyDocument::Run(run) => of_run(*run),

@@ -1,9 +1,11 @@
 //! Keeping an answer: its document, and its figures in tables.
 
 use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use corun_record::{ReadError, Tree};
+use corun_record::{CheckedJson, ReadError};
+use ring::digest::{Context, SHA256};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::Value;
 
@@ -143,9 +145,9 @@ impl<'a> Incoming<'a> {
             content.started = origin.started.clone().unwrap_or_default();
         }
         if source != document {
-            digest = match Tree::parse(source) {
-                Ok(tree) => digest_of(&compact(&tree)),
-                Err(_) => digest_of(source),
+            digest = match CheckedJson::new(source) {
+                Ok(json) => digest_of(json),
+                Err(_) => text_of(Context::new(&SHA256), source.as_bytes()),
             };
         }
         Ok(Self { origin, document, content, digest })
@@ -178,21 +180,41 @@ pub(crate) fn packed(json: &str) -> Vec<u8> {
 /// # Errors
 /// If it is no document of a run.
 pub(crate) fn taken_apart(document: &str) -> Result<(Content, String), StoreError> {
-    let tree = Tree::parse(document).map_err(|error| {
+    let json = CheckedJson::new(document).map_err(|error| {
         StoreError::Document(ReadError::Form { expected: "a document", error }.to_string())
     })?;
-    let digest = digest_of(&compact(&tree));
-    Ok((content(tree)?, digest))
+    Ok((content(json)?, digest_of(json)))
 }
 
-/// The text of a document without indentation, its fields in the order of their names.
-fn compact(document: &Tree) -> String {
-    serde_json::to_value(document).expect("a tree is JSON").to_string()
+/// The digest of a document without indentation, its fields in the order of their names.
+fn digest_of(json: CheckedJson<'_>) -> String {
+    let mut hash = BufWriter::new(Hash(Context::new(&SHA256)));
+    // A number that no type holds was refused before.
+    let _ = json.write_sorted(&mut hash);
+    match hash.into_inner() {
+        Ok(Hash(context)) => text_of(context, &[]),
+        Err(_) => String::new(),
+    }
 }
 
-fn digest_of(text: &str) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+/// The digest after these last bytes, as hexadecimal digits.
+fn text_of(mut context: Context, last: &[u8]) -> String {
+    context.update(last);
+    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Takes what is written into a digest.
+struct Hash(Context);
+
+impl Write for Hash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Makes the row of a run with its tags; gives its number and its new id.

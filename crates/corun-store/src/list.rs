@@ -1,5 +1,7 @@
 //! The runs that a store has, the newest first.
 
+use std::ops::ControlFlow;
+
 use corun_record::{EndReason, KeptRun, Tree};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Row, params_from_iter};
@@ -85,12 +87,41 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn list(&self, filter: &Filter) -> Result<Vec<(i64, KeptRun)>, StoreError> {
+        let mut all = Vec::new();
+        self.visit(filter, |number, run| {
+            all.push((number, run));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(all)
+    }
+
+    /// Gives the runs that a filter means to `visit`, the newest first, until it has enough of them.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or `visit` fails.
+    pub fn visit(
+        &self,
+        filter: &Filter,
+        mut visit: impl FnMut(i64, KeptRun) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
         let (conditions, values) = filter.conditions();
         let limit = filter.limit.map_or(-1, i64::from);
         let query = format!(
             "SELECT {COLUMNS} FROM runs WHERE {conditions} ORDER BY started DESC, number DESC LIMIT {limit}"
         );
-        self.read(|it| it.prepare(&query)?.query_map(params_from_iter(values), kept)?.collect())
+        let mut visited = Ok(ControlFlow::Continue(()));
+        self.read(|it| {
+            let mut found = it.prepare(&query)?;
+            let mut rows = found.query(params_from_iter(values))?;
+            while matches!(visited, Ok(ControlFlow::Continue(())))
+                && let Some(row) = rows.next()?
+            {
+                let (number, run) = kept(row)?;
+                visited = visit(number, run);
+            }
+            Ok(())
+        })?;
+        visited.map(drop)
     }
 
     /// How many runs a filter means, whatever its limit.

@@ -3,6 +3,7 @@
 mod damage;
 mod exports;
 mod growing;
+mod memory;
 mod names;
 mod processes;
 mod runs;

@@ -1,9 +1,29 @@
 //! How runs are found, and that the same is kept once.
 
+use std::ops::ControlFlow;
+
 use corun_record::Document;
 use corun_store::{Added, Filter, FirstAnswer, Origin, StoreError, Wanted};
 
 use crate::runs::{Folder, origin, run};
+
+#[test]
+fn visitors_are_given_the_newest_first_until_they_have_enough() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    for day in 1..=5 {
+        let run = run(&format!("2026-11-0{day}T00:00:00Z"), 1);
+        store.add(&origin("measure"), &run.to_json()).unwrap();
+    }
+    let mut days = Vec::new();
+    let visited = store.visit(&Filter::default(), |number, run| {
+        assert!(store.document(number)?.is_some());
+        days.push(run.started[9..10].to_owned());
+        Ok(if days.len() < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    });
+    visited.unwrap();
+    assert_eq!(days, ["5", "4"]);
+}
 
 #[test]
 fn a_run_is_found_by_id_beginning_tag_and_age() {

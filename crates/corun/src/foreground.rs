@@ -18,17 +18,23 @@ use signal_hook::iterator::Signals as Caught;
 
 use crate::problem::Problem;
 
-/// Signals that are passed on instead of ending corun.
-pub(crate) struct Signals(Caught);
+/// Signals that are passed on instead of ending corun, and the mark by which a command's processes are known where it is
+/// killed.
+pub(crate) struct Signals {
+    caught: Caught,
+    mark: Mark,
+}
 
 impl Signals {
-    /// Catches them from now on, but for those that corun was started with ignored: so is the command.
+    /// Catches them from now on, but for those that corun was started with ignored: so is the command. The watchdog of
+    /// the mark is there then, so that nobody takes it for a process of the command.
     ///
     /// # Errors
     /// If the system refuses the handlers.
     pub(crate) fn catch() -> Result<Self, Problem> {
         let signals = signals_to_handle(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
-        Caught::new(signals).map(Self).map_err(not_watched)
+        let caught = Caught::new(signals).map_err(not_watched)?;
+        Ok(Self { caught, mark: Mark::for_user() })
     }
 }
 
@@ -36,7 +42,6 @@ impl Signals {
 pub(crate) struct Foreground {
     process: libc::pid_t,
     has_terminal: bool,
-    mark: Mark,
 }
 
 /// How a command ended.
@@ -47,13 +52,13 @@ impl Foreground {
     ///
     /// # Errors
     /// If there is no such program, or it may not be executed.
-    pub(crate) fn start(argv: &[OsString]) -> Result<Self, Problem> {
+    pub(crate) fn start(argv: &[OsString], signals: &Signals) -> Result<Self, Problem> {
         let Some((name, arguments)) = argv.split_first() else {
             return Err(not_watched(io::ErrorKind::InvalidInput.into()));
         };
         let has_terminal = has_terminal();
         let corun = std::process::id().cast_signed();
-        let mark = Mark::for_user();
+        let mark = signals.mark;
         let mut command = Command::new(name);
         command.args(arguments).process_group(0);
         // SAFETY: only async-signal-safe calls between fork and exec.
@@ -76,7 +81,7 @@ impl Foreground {
                 "Name a program on the PATH, or by its path.",
             )
         })?;
-        Ok(Self { process: child.id().cast_signed(), has_terminal, mark })
+        Ok(Self { process: child.id().cast_signed(), has_terminal })
     }
 
     /// Its process group.
@@ -93,7 +98,7 @@ impl Foreground {
     /// If the system does not let it be waited for.
     pub(crate) fn see_through(self, signals: Signals) -> Result<Ended, Problem> {
         let group = self.process;
-        let mut caught = signals.0;
+        let Signals { mut caught, mark } = signals;
         let handle = caught.handle();
         let was_asked = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&was_asked);
@@ -113,8 +118,8 @@ impl Foreground {
         })?;
         let ended = self.wait();
         match was_asked.load(Ordering::SeqCst) {
-            true => drop(self.mark.end_all()),
-            false => self.mark.release(),
+            true => drop(mark.end_all()),
+            false => mark.release(),
         }
         if self.has_terminal {
             // SAFETY: asks for this process's own group.

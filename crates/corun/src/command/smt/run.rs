@@ -35,12 +35,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let signals = Signals::catch()?;
     if !needs_switch {
         say(&format!("corun: SMT is {wanted} already, nothing is changed"));
-        let ended = Foreground::start(&arguments.command)?.see_through(signals)?;
+        let ended = Foreground::start(&arguments.command, &signals)?.see_through(signals)?;
         return Ok(ended.exit_code());
     }
     let mut switch = SmtSwitch::begin(&arguments.switch.options())?;
     switch.set(wanted)?;
-    let command = Foreground::start(&arguments.command)?;
+    let command = Foreground::start(&arguments.command, &signals)?;
     let group = command.group();
     switch.watch_group(group);
     let ended = command.see_through(signals);

@@ -20,7 +20,7 @@ pub(super) fn run(command: &[OsString], json: &JsonFile) -> Result<ExitCode, Pro
     let destination = json.path().map(Destination::open).transpose()?;
     let signals = Signals::catch()?;
     let mut watch = CommandWatch::begin();
-    let running = Foreground::start(command)?;
+    let running = Foreground::start(command, &signals)?;
     if let Err(error) = watch.follow(running.group()) {
         say(&format!("corun: only the total is known: {}", shown(error.to_string())));
     }

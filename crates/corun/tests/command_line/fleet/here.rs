@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::Stdio;
 
 use corun_record::{Document, FleetReport, Record};
 
@@ -116,7 +117,8 @@ fn a_signal_to_corun_alone_ends_what_it_runs() {
         let directory = scratch.directory();
         let directory = directory.to_str().unwrap();
         let arguments = ["fleet", "submit", "campaign.toml", "--directory", directory];
-        let mut corun = scratch.corun(&[&arguments, LOCAL].concat()).spawn().unwrap();
+        let mut corun = scratch.corun(&[&arguments, LOCAL].concat());
+        let mut corun = corun.stdout(Stdio::null()).spawn().unwrap();
         until("the task runs", || names[0].exists());
         let started = fs::read_to_string(&names[0]).unwrap();
         // SAFETY: signals a child that has not been waited for.

@@ -1,6 +1,6 @@
 //! The choice of what is simulated: all of a short run, windows of a long one.
 
-use corun_trace::{FromCall, Plan, PreRun, PreRunResult, Samples, SystemCall};
+use corun_trace::{FromCall, PreRun, PreRunResult, Samples, SystemCall, TracePlan};
 
 /// What to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,15 +85,15 @@ impl Sampling {
     }
 
     /// The plan of the recorded run, given the result of the pre-run if there was one.
-    pub fn plan(self, found: Option<&PreRunResult>) -> Plan {
+    pub fn plan(self, found: Option<&PreRunResult>) -> TracePlan {
         let samples = found.and_then(|found| found.samples.clone());
         let plan = match (self, samples) {
-            (Self::Start(length), _) => Plan::Window { skip: 0, length: Some(length) },
+            (Self::Start(length), _) => TracePlan::Window { skip: 0, length: Some(length) },
             (Self::Windows { .. }, Some(samples)) => samples,
             (Self::Fitting(_), Some(samples)) if found.is_some_and(|it| it.total > SHORT) => {
                 samples
             }
-            _ => Plan::Whole,
+            _ => TracePlan::Whole,
         };
         match found {
             Some(found) => found.after(plan),
@@ -113,7 +113,7 @@ mod tests {
     fn found(sampling: Sampling, total: u64) -> PreRunResult {
         let samples = sampling.samples().map(|samples| {
             let Samples { count, length, warm_up, seed, look_back, first_part, .. } = samples;
-            Plan::Samples { count, length, warm_up, total, seed, look_back, first_part }
+            TracePlan::Samples { count, length, warm_up, total, seed, look_back, first_part }
         });
         let traced = Traced {
             ending: Ending::Exited(0),
@@ -124,14 +124,14 @@ mod tests {
         PreRunResult { before: 0, warm_up: 0, total, samples, traced }
     }
 
-    fn planned(sampling: Sampling, total: u64) -> Plan {
+    fn planned(sampling: Sampling, total: u64) -> TracePlan {
         sampling.plan(Some(&found(sampling, total)))
     }
 
     #[test]
     fn short_runs_are_taken_whole_and_long_ones_in_windows() {
-        assert_eq!(planned(FITTING, 20_000_000), Plan::Whole);
-        let Plan::Samples { count, length, total, .. } = planned(FITTING, 20_000_001) else {
+        assert_eq!(planned(FITTING, 20_000_000), TracePlan::Whole);
+        let TracePlan::Samples { count, length, total, .. } = planned(FITTING, 20_000_001) else {
             panic!("expected windows");
         };
         assert_eq!(total, 20_000_001);
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_done() {
-        assert_eq!(planned(Sampling::Whole, u64::MAX), Plan::Whole);
-        let start = Plan::Window { skip: 0, length: Some(5) };
+        assert_eq!(planned(Sampling::Whole, u64::MAX), TracePlan::Whole);
+        let start = TracePlan::Window { skip: 0, length: Some(5) };
         assert_eq!(planned(Sampling::Start(5), 9), start);
         let usual = [
             (10, None, 50_000_000),
@@ -160,7 +160,7 @@ mod tests {
         ];
         for (count, asked, warm_up) in usual {
             let look_back = Samples::usual_look_back(count);
-            let windows = Plan::Samples {
+            let windows = TracePlan::Samples {
                 count,
                 length: 7,
                 warm_up,
@@ -184,7 +184,7 @@ mod tests {
             let later = PreRunResult { before: 70, warm_up: 30, ..found(sampling, 1000) };
             let rest = Box::new(planned(sampling, 1000));
             let plan = sampling.plan(Some(&later));
-            assert_eq!(plan, Plan::After { skip: 70, warm_up: 30, rest });
+            assert_eq!(plan, TracePlan::After { skip: 70, warm_up: 30, rest });
         }
     }
 

@@ -338,12 +338,17 @@ mod tests {
     /// A chain of multiplications in a window that stands for so many instructions, and independent additions in another one.
     fn two_windows(weights: [u64; 2]) -> SimulatedWindows {
         use corun_trace::format::{Opening, Options, Trace, Writer};
-        use corun_trace::{Marker, OrderedMarker, Phase, Plan, SimulationPoint, Sink, decode};
+        use corun_trace::{Marker, OrderedMarker, Phase, Sink, TracePlan, TracedPoint, decode};
 
-        let point = |(begin, instructions)| SimulationPoint { begin, instructions, left_out: 0 };
+        let point = |(begin, instructions)| TracedPoint { begin, instructions, left_out: 0 };
         let windows = [(0, weights[0]), (3000, weights[1])].map(point).to_vec();
-        let plan =
-            Plan::SimulationPoints { windows, length: 3000, warm_up: 0, total: 6000, look_back: 0 };
+        let plan = TracePlan::SimulationPoints {
+            windows,
+            length: 3000,
+            warm_up: 0,
+            total: 6000,
+            look_back: 0,
+        };
         let opening = Opening { plan, ..Opening::default() };
         let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
         // imul rax, rax; dec rcx; jnz to the first. inc rbx; dec rcx; jnz to the first.

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use corun_trace::format::{Closing, Opening, Options, Writer};
 use corun_trace::{
-    Block, BlockId, OrderedMarker, Plan, Sink, SinkError, Target, ThreadId, Tracer, all,
+    Block, BlockId, OrderedMarker, Sink, SinkError, Target, ThreadId, TracePlan, Tracer, all,
 };
 
 const TRIES: usize = 3;
@@ -75,7 +75,7 @@ fn traced(tracer: &dyn Tracer, target: &Target, native: f64) -> String {
 }
 
 fn trace(tracer: &dyn Tracer, target: &Target, sink: &mut dyn Sink) -> u64 {
-    let traced = tracer.trace(target, Plan::Whole, sink, &AtomicBool::new(false));
+    let traced = tracer.trace(target, TracePlan::Whole, sink, &AtomicBool::new(false));
     traced.expect("the program is traced").instructions
 }
 

@@ -37,7 +37,7 @@ mod tracer;
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
 pub use branch::BranchKind;
 pub use champsim_instruction::ChampSimInstruction;
-pub use corun_record::{TracePlan as Plan, TracedPoint as SimulationPoint};
+pub use corun_record::{TracePlan, TracedPoint};
 pub use document::{caveats, info};
 pub use event::{
     Access, Event, Marker, OrderedMarker, Phase, access_count, accesses, first_accesses,

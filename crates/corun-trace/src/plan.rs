@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use corun_record::{TracePlan as Plan, TracedPoint as SimulationPoint};
+use corun_record::{TracePlan, TracedPoint};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -22,16 +22,16 @@ pub struct Interval {
 /// The intervals of a plan in their order; none is empty, none overlaps another.
 ///
 /// Samples lie in the middle of equal parts of the run (systematic sampling), or at random in each (stratified sampling).
-pub fn intervals(plan: Plan) -> Box<dyn Iterator<Item = Interval>> {
+pub fn intervals(plan: TracePlan) -> Box<dyn Iterator<Item = Interval>> {
     let counted = |begin, end| Interval { phase: Phase::Counted, begin, end };
     match plan {
-        Plan::Whole | Plan::Learn => Box::new(std::iter::once(counted(0, u64::MAX))),
-        Plan::Count => Box::new(std::iter::empty()),
-        Plan::Window { skip, length } => {
+        TracePlan::Whole | TracePlan::Learn => Box::new(std::iter::once(counted(0, u64::MAX))),
+        TracePlan::Count => Box::new(std::iter::empty()),
+        TracePlan::Window { skip, length } => {
             let end = length.map_or(u64::MAX, |length| skip.saturating_add(length));
             Box::new(Some(counted(skip, end)).filter(|interval| interval.begin < end).into_iter())
         }
-        Plan::Samples { length, warm_up, seed, .. } => {
+        TracePlan::Samples { length, warm_up, seed, .. } => {
             let mut chance = (seed != 0).then(|| ChaCha8Rng::seed_from_u64(seed));
             let samples = plan.parts().into_iter().map(move |part| {
                 let room = (part.end - part.start).saturating_sub(length);
@@ -41,14 +41,14 @@ pub fn intervals(plan: Plan) -> Box<dyn Iterator<Item = Interval>> {
             });
             Box::new(after_warm_ups(samples, warm_up))
         }
-        Plan::SimulationPoints { windows, length, warm_up, total, .. } => {
+        TracePlan::SimulationPoints { windows, length, warm_up, total, .. } => {
             let windows = windows.into_iter();
-            let range = move |window: SimulationPoint| {
+            let range = move |window: TracedPoint| {
                 window.begin..window.begin.saturating_add(length).min(total)
             };
             Box::new(after_warm_ups(windows.map(range), warm_up))
         }
-        Plan::After { skip, warm_up, rest } => {
+        TracePlan::After { skip, warm_up, rest } => {
             let begin = skip.saturating_sub(warm_up);
             let before = Interval { phase: Phase::WarmUp, begin, end: skip };
             let later = move |interval: Interval| Interval {
@@ -63,7 +63,7 @@ pub fn intervals(plan: Plan) -> Box<dyn Iterator<Item = Interval>> {
 }
 
 /// Instructions that are recorded, if that is settled before the run.
-pub fn recorded(plan: &Plan) -> Option<u64> {
+pub fn recorded(plan: &TracePlan) -> Option<u64> {
     let mut all = 0_u64;
     for Interval { begin, end, .. } in intervals(plan.clone()) {
         all += if end == u64::MAX { return None } else { end - begin };
@@ -92,13 +92,13 @@ mod tests {
     use super::*;
     use Phase::{Counted, WarmUp};
 
-    fn list(plan: Plan) -> Vec<(Phase, u64, u64)> {
+    fn list(plan: TracePlan) -> Vec<(Phase, u64, u64)> {
         intervals(plan).map(|interval| (interval.phase, interval.begin, interval.end)).collect()
     }
 
     #[test]
     fn samples_lie_in_the_middle_of_equal_parts_after_their_warm_up() {
-        let plan = Plan::Samples {
+        let plan = TracePlan::Samples {
             count: 2,
             length: 10,
             warm_up: 20,
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_seed_chooses_a_place_in_each_part() {
         let at = |seed| {
-            let plan = Plan::Samples {
+            let plan = TracePlan::Samples {
                 count: 50,
                 length: 10,
                 warm_up: 0,
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn windows_at_random_places_can_lie_at_others() {
-        let plan = |seed| Plan::Samples {
+        let plan = |seed| TracePlan::Samples {
             count: 5,
             length: 10,
             warm_up: 7,
@@ -150,16 +150,18 @@ mod tests {
             first_part: 0,
         };
         assert_eq!(plan(1).with_seed(2), Some(plan(2)));
-        let after = |seed| Plan::After { skip: 40, warm_up: 30, rest: Box::new(plan(seed)) };
+        let after = |seed| TracePlan::After { skip: 40, warm_up: 30, rest: Box::new(plan(seed)) };
         assert_eq!(after(1).with_seed(2), Some(after(2)));
-        for fixed in [plan(0), after(0), Plan::Whole, Plan::Window { skip: 1, length: None }] {
+        for fixed in
+            [plan(0), after(0), TracePlan::Whole, TracePlan::Window { skip: 1, length: None }]
+        {
             assert_eq!(fixed.with_seed(2), None, "{fixed:?}");
         }
     }
 
     #[test]
     fn samples_longer_than_their_part_meet_without_overlap() {
-        let plan = Plan::Samples {
+        let plan = TracePlan::Samples {
             count: 2,
             length: 80,
             warm_up: 20,
@@ -169,7 +171,7 @@ mod tests {
             first_part: 0,
         };
         assert_eq!(list(plan), [(Counted, 0, 50), (Counted, 50, 100)]);
-        let none = Plan::Samples {
+        let none = TracePlan::Samples {
             count: 0,
             length: 1,
             warm_up: 1,
@@ -183,12 +185,12 @@ mod tests {
 
     #[test]
     fn simulation_points_lie_where_they_were_chosen() {
-        let windows = [(15, 60), (40, 30), (95, 10)].map(|(begin, instructions)| SimulationPoint {
+        let windows = [(15, 60), (40, 30), (95, 10)].map(|(begin, instructions)| TracedPoint {
             begin,
             instructions,
             left_out: 0,
         });
-        let plan = Plan::SimulationPoints {
+        let plan = TracePlan::SimulationPoints {
             windows: windows.to_vec(),
             length: 10,
             warm_up: 20,
@@ -209,13 +211,13 @@ mod tests {
     #[test]
     fn a_part_that_begins_later_is_counted_from_there() {
         let after = |warm_up, rest| {
-            let plan = Plan::After { skip: 50, warm_up, rest: Box::new(rest) };
+            let plan = TracePlan::After { skip: 50, warm_up, rest: Box::new(rest) };
             assert_eq!(plan.rest().1, 50);
             list(plan)
         };
-        assert_eq!(after(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
-        assert_eq!(after(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
-        let rest = Plan::Samples {
+        assert_eq!(after(20, TracePlan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
+        assert_eq!(after(0, TracePlan::Whole), [(Counted, 50, u64::MAX)]);
+        let rest = TracePlan::Samples {
             count: 1,
             length: 10,
             warm_up: 20,
@@ -230,7 +232,7 @@ mod tests {
 
     #[test]
     fn how_much_is_recorded_is_known_of_what_has_an_end() {
-        let samples = Plan::Samples {
+        let samples = TracePlan::Samples {
             count: 2,
             length: 10,
             warm_up: 20,
@@ -240,14 +242,14 @@ mod tests {
             first_part: 0,
         };
         assert_eq!(recorded(&samples), Some(60));
-        assert_eq!(recorded(&Plan::Window { skip: 5, length: Some(7) }), Some(7));
-        assert_eq!(recorded(&Plan::Whole), None);
+        assert_eq!(recorded(&TracePlan::Window { skip: 5, length: Some(7) }), Some(7));
+        assert_eq!(recorded(&TracePlan::Whole), None);
     }
 
     #[test]
     fn a_window_has_an_end_or_lasts_to_that_of_the_run() {
-        assert_eq!(list(Plan::Window { skip: 5, length: Some(7) }), [(Counted, 5, 12)]);
-        assert_eq!(list(Plan::Window { skip: 5, length: None }), [(Counted, 5, u64::MAX)]);
-        assert_eq!(list(Plan::Window { skip: 5, length: Some(0) }), []);
+        assert_eq!(list(TracePlan::Window { skip: 5, length: Some(7) }), [(Counted, 5, 12)]);
+        assert_eq!(list(TracePlan::Window { skip: 5, length: None }), [(Counted, 5, u64::MAX)]);
+        assert_eq!(list(TracePlan::Window { skip: 5, length: Some(0) }), []);
     }
 }

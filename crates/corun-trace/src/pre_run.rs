@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::{Ending, Plan, Profile, SystemCall, Target, TraceError, Traced, Tracer};
+use crate::{Ending, Profile, SystemCall, Target, TraceError, TracePlan, Traced, Tracer};
 
 /// The start of the part that counts: the first system call of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub struct Samples {
     pub warm_up: u64,
     /// Whether they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
     pub are_chosen: bool,
-    /// Where those that are spread lie in their parts, as [`Plan::Samples`] has it.
+    /// Where those that are spread lie in their parts, as [`TracePlan::Samples`] has it.
     pub seed: u64,
     /// Instructions before each warm-up, at most, of which only the lines that they touch are recorded.
     pub look_back: u64,
-    /// The first part of those that are spread, as [`Plan::Samples`] has it.
+    /// The first part of those that are spread, as [`TracePlan::Samples`] has it.
     pub first_part: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct PreRunResult {
     /// Instructions of the part that counts.
     pub total: u64,
     /// The intervals that were wanted, counted from where the run begins to count.
-    pub samples: Option<Plan>,
+    pub samples: Option<TracePlan>,
     /// What the tracer counted.
     pub traced: Traced,
 }
@@ -91,7 +91,7 @@ impl PreRun {
         let call = self.from.map(|from| from.call);
         let length = self.samples.map_or(u64::MAX, |samples| samples.length);
         let mut profile = Profile::new(length, call);
-        let plan = if self.learns() { Plan::Learn } else { Plan::Count };
+        let plan = if self.learns() { TracePlan::Learn } else { TracePlan::Count };
         let traced = tracer.trace(target, plan, &mut profile, stop)?;
         let was_interrupted = traced.ending == Ending::Interrupted;
         let (before, total) = match (profile.instructions(), call) {
@@ -112,7 +112,15 @@ impl PreRun {
                 true => profile.plan(if was_interrupted { 0 } else { count }, warm_up, look_back),
                 false => {
                     let first_part = if has_equal_parts { 0 } else { first_part };
-                    Plan::Samples { count, length, warm_up, total, seed, look_back, first_part }
+                    TracePlan::Samples {
+                        count,
+                        length,
+                        warm_up,
+                        total,
+                        seed,
+                        look_back,
+                        first_part,
+                    }
                 }
             }
         });
@@ -123,10 +131,10 @@ impl PreRun {
 
 impl PreRunResult {
     /// This plan, applied to the part of the run that counts.
-    pub fn after(&self, plan: Plan) -> Plan {
+    pub fn after(&self, plan: TracePlan) -> TracePlan {
         match self.before {
             0 => plan,
-            skip => Plan::After { skip, warm_up: self.warm_up, rest: Box::new(plan) },
+            skip => TracePlan::After { skip, warm_up: self.warm_up, rest: Box::new(plan) },
         }
     }
 }
@@ -163,7 +171,7 @@ mod tests {
         fn trace(
             &self,
             _: &Target,
-            _: Plan,
+            _: TracePlan,
             sink: &mut dyn Sink,
             _: &AtomicBool,
         ) -> Result<Traced, TraceError> {

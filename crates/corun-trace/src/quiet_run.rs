@@ -10,8 +10,8 @@ use corun_record::Progress;
 
 use crate::format::Options;
 use crate::{
-    Chosen, Part, Plan, Profile, SlowRunNotice, Target, TraceError, TraceOutcome, TraceRequest,
-    run_trace,
+    Chosen, Part, Profile, SlowRunNotice, Target, TraceError, TraceOutcome, TracePlan,
+    TraceRequest, run_trace,
 };
 
 /// Traces what a plan asks for of a run of so many instructions, if that is known.
@@ -20,7 +20,7 @@ use crate::{
 /// As [`run_trace`], and if the program's output cannot be thrown away.
 pub fn trace_quietly<W: Write + Send + 'static>(
     target: &Target,
-    (plan, instructions): (Plan, Option<u64>),
+    (plan, instructions): (TracePlan, Option<u64>),
     chosen: &Chosen<'_>,
     output: W,
     progress: &dyn Progress,
@@ -57,7 +57,7 @@ pub fn count_quietly(
     stop: &AtomicBool,
 ) -> Result<u64, TraceError> {
     let mut nothing = Profile::new(u64::MAX, None);
-    let traced = chosen.tracer.trace(target, Plan::Count, &mut nothing, stop)?;
+    let traced = chosen.tracer.trace(target, TracePlan::Count, &mut nothing, stop)?;
     Ok(traced.instructions)
 }
 

@@ -17,7 +17,8 @@ use crate::output::{Watch, Written};
 use crate::slow_run::SlowRunNotice;
 use crate::thread_filter::Filter;
 use crate::{
-    Chosen, Ending, FromCall, Native, Plan, PreRun, Samples, Target, TraceError, Traced, origin,
+    Chosen, Ending, FromCall, Native, PreRun, Samples, Target, TraceError, TracePlan, Traced,
+    origin,
 };
 
 /// The request for a trace: the program, the part of its run, and the options.
@@ -51,7 +52,7 @@ pub struct TraceRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// What is known already.
-    Of(Plan),
+    Of(TracePlan),
     /// Intervals of the run, which is seen once before it is recorded.
     Samples(Samples),
 }
@@ -168,7 +169,7 @@ impl TraceRequest {
         Ok(Self { part, from: None, ..self })
     }
 
-    fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Plan, TraceError> {
+    fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<TracePlan, TraceError> {
         let (known, samples) = match &self.part {
             Part::Of(plan) => (Some(plan), None),
             Part::Samples(samples) => (None, Some(*samples)),

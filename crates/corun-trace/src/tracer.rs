@@ -25,7 +25,7 @@ use corun_machine::memory_death;
 use corun_record::{Actionable, Exit};
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, ProcessContext, Sink, SinkError, SystemCall};
+use crate::{ProcessContext, Sink, SinkError, SystemCall, TracePlan};
 
 pub(crate) use choice::others;
 pub use choice::{Chosen, all, choose, choose_for};
@@ -70,7 +70,7 @@ pub trait Tracer: Sync {
     fn trace(
         &self,
         target: &Target,
-        plan: Plan,
+        plan: TracePlan,
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError>;

@@ -1,7 +1,7 @@
 //! The caveats of a prediction: what its figures leave out, one sentence each.
 
 use corun_record::{Caveat, Estimate, MeasuredRun, MeasuredRuns, PageSize};
-use corun_trace::{Ending, Plan};
+use corun_trace::{Ending, TracePlan};
 
 use super::report::{Assessed, kernel_share_of};
 use super::{MeasuredOther, Report, ThreadsRun};
@@ -84,7 +84,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
         )
     }));
     caveats.extend(report.threads.iter().filter(|run| run.setting.is_none()).filter_map(of_waits));
-    if let Plan::Window { .. } = recorded.plan.rest().0
+    if let TracePlan::Window { .. } = recorded.plan.rest().0
         && simulated.together.instructions < instructions
     {
         caveats.push(Caveat::new(
@@ -96,7 +96,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
             ),
         ));
     }
-    if let Plan::SimulationPoints { windows, .. } = recorded.plan.rest().0
+    if let TracePlan::SimulationPoints { windows, .. } = recorded.plan.rest().0
         && (simulated.windows.len() < windows.len()
             || simulated.windows.iter().any(|window| window.weight.is_none()))
     {

@@ -6,7 +6,7 @@ use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::{Estimate, PageSize, Unwatched};
 use corun_sim::{Recording, SampledRun, WindowSimulation};
-use corun_trace::Plan;
+use corun_trace::TracePlan;
 use corun_trace::format::Trace;
 
 use super::ExtrapolatedRun;
@@ -35,7 +35,7 @@ pub fn predict_trace(
 ) -> Result<PredictedTrace, PredictError> {
     let plan = &trace.opening().plan;
     let before = match plan {
-        Plan::After { skip, .. } => *skip,
+        TracePlan::After { skip, .. } => *skip,
         _ => 0,
     };
     let total = trace.closing().and_then(|closing| closing.instructions).unwrap_or(0);

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use corun_record::{Progress, Stage};
-use corun_trace::{Ending, Native, Plan, PreRun, PreRunResult, Target, TraceError};
+use corun_trace::{Ending, Native, PreRun, PreRunResult, Target, TraceError, TracePlan};
 
 use super::Subject;
 use crate::{Job, PredictError};
@@ -11,7 +11,7 @@ use crate::{Job, PredictError};
 /// The result of the pre-run, and the plan of the traced run that follows from it.
 pub(crate) struct ProfiledRun {
     /// The part of the run to record.
-    pub(super) plan: Plan,
+    pub(super) plan: TracePlan,
     /// Instructions of all threads before the part that counts.
     pub(super) before: u64,
     /// Instructions of the whole run; none without a pre-run.

@@ -17,7 +17,7 @@ use corun_sim::{
 };
 use corun_stats::student_t;
 use corun_trace::format::Trace;
-use corun_trace::{Plan, ProcessContext, Target, ThreadId, count_quietly, trace_quietly};
+use corun_trace::{ProcessContext, Target, ThreadId, TracePlan, count_quietly, trace_quietly};
 
 use super::{FittedModel, RecordedRun};
 use crate::estimate::{LEVEL, over};
@@ -130,7 +130,7 @@ impl Windows {
         let total = count_quietly(target, &job.tracer, stop).map_err(PredictError::Trace)?;
         let mut traces = Vec::new();
         let plans = plans(total, job.sampling == Sampling::Whole);
-        let is_whole = plans == [Plan::Whole];
+        let is_whole = plans == [TracePlan::Whole];
         for plan in plans {
             let part = (plan, None);
             let traced = trace_quietly(target, part, &job.tracer, Vec::new(), progress, stop);
@@ -148,12 +148,12 @@ impl Windows {
 }
 
 /// The windows of a run of so many instructions, each in the middle of an equal part.
-fn plans(total: u64, is_whole: bool) -> Vec<Plan> {
+fn plans(total: u64, is_whole: bool) -> Vec<TracePlan> {
     if is_whole || total <= SHORT {
-        return vec![Plan::Whole];
+        return vec![TracePlan::Whole];
     }
     let part = total / WINDOWS;
-    let window = |at: u64| Plan::Window {
+    let window = |at: u64| TracePlan::Window {
         skip: at * part + part.saturating_sub(LENGTH) / 2,
         length: Some(LENGTH.min(part)),
     };
@@ -428,13 +428,13 @@ mod tests {
 
     #[test]
     fn a_long_run_has_windows_in_the_middle_of_equal_parts() {
-        assert_eq!(plans(SHORT, false), [Plan::Whole]);
-        assert_eq!(plans(u64::MAX, true), [Plan::Whole]);
+        assert_eq!(plans(SHORT, false), [TracePlan::Whole]);
+        assert_eq!(plans(u64::MAX, true), [TracePlan::Whole]);
         let windows = plans(60_000_000, false);
         let skips: Vec<u64> = windows
             .iter()
             .map(|plan| match plan {
-                Plan::Window { skip, length: Some(LENGTH) } => *skip,
+                TracePlan::Window { skip, length: Some(LENGTH) } => *skip,
                 other => panic!("{other:?}"),
             })
             .collect();

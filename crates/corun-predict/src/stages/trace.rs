@@ -8,7 +8,7 @@ use corun_files::Output;
 use corun_record::Progress;
 use corun_sim::Recording;
 use corun_trace::format::Trace;
-use corun_trace::{Ending, Plan, ThreadId, trace_quietly};
+use corun_trace::{Ending, ThreadId, TracePlan, trace_quietly};
 
 use super::{ProfiledRun, Subject};
 use crate::{Job, PredictError};
@@ -17,7 +17,7 @@ use crate::{Job, PredictError};
 pub(crate) struct RecordedRun {
     file: Output,
     pub(super) trace: Trace,
-    pub(super) plan: Plan,
+    pub(super) plan: TracePlan,
     pub(super) ending: Ending,
     /// Instructions of all threads before the part that counts.
     pub(super) before: u64,
@@ -116,13 +116,13 @@ fn trace_file(path: &Path, source: io::Error) -> PredictError {
 }
 
 /// The thread with most recorded instructions, and how many it has in the whole run.
-pub(super) fn busiest(trace: &Trace, plan: &Plan, total: u64) -> Option<(ThreadId, u64)> {
+pub(super) fn busiest(trace: &Trace, plan: &TracePlan, total: u64) -> Option<(ThreadId, u64)> {
     let threads = trace.threads();
     let recorded: u64 = threads.iter().map(|thread| thread.instructions).sum();
     let one = threads.iter().rev().max_by_key(|thread| thread.instructions)?;
     let own = match (plan, one.instructions) {
         (_, 0) => return None,
-        (Plan::Whole, own) => own,
+        (TracePlan::Whole, own) => own,
         (_, own) => (total as f64 * own as f64 / recorded as f64).round() as u64,
     };
     Some((one.id, own))
@@ -153,8 +153,8 @@ mod tests {
     #[test]
     fn the_busiest_thread_has_its_part_of_the_run() {
         let three = trace(&[10, 30, 20]);
-        assert_eq!(busiest(&three, &Plan::Whole, 120), Some((ThreadId(1), 60)));
-        let windows = Plan::Samples {
+        assert_eq!(busiest(&three, &TracePlan::Whole, 120), Some((ThreadId(1), 60)));
+        let windows = TracePlan::Samples {
             count: 1,
             length: 120,
             warm_up: 1,
@@ -164,13 +164,13 @@ mod tests {
             first_part: 0,
         };
         assert_eq!(busiest(&three, &windows, 1_200_000), Some((ThreadId(1), 600_000)));
-        assert_eq!(busiest(&trace(&[7, 7]), &Plan::Whole, 28), Some((ThreadId(0), 14)));
+        assert_eq!(busiest(&trace(&[7, 7]), &TracePlan::Whole, 28), Some((ThreadId(0), 14)));
     }
 
     #[test]
     fn a_trace_without_instructions_has_no_busiest_thread() {
-        assert_eq!(busiest(&trace(&[]), &Plan::Whole, 0), None);
-        assert_eq!(busiest(&trace(&[0, 0]), &Plan::Whole, 0), None);
+        assert_eq!(busiest(&trace(&[]), &TracePlan::Whole, 0), None);
+        assert_eq!(busiest(&trace(&[0, 0]), &TracePlan::Whole, 0), None);
         let error = PredictError::TooShort { total: 3 };
         let message = "expected instructions to simulate, found none in a run of 3";
         assert_eq!(error.to_string(), message);

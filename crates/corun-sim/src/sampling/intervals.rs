@@ -1,7 +1,7 @@
 //! The intervals of a sampled trace: which of its instructions warm up, and which are counted.
 
 use corun_trace::format::{FormatError, Trace};
-use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
+use corun_trace::{Event, Marker, Phase, ThreadId, TracePlan, TracedPoint};
 
 use super::{ChosenPoint, SimulationWeight};
 
@@ -53,17 +53,17 @@ pub(super) fn before(trace: &Trace) -> u64 {
 }
 
 /// The weights of a plan's windows, each with where the window begins; none if all stand for as much.
-fn weights(plan: &Plan) -> Vec<(u64, SimulationWeight)> {
+fn weights(plan: &TracePlan) -> Vec<(u64, SimulationWeight)> {
     match plan {
-        Plan::SimulationPoints { windows, length, total, .. } => {
-            let weight = |window: &SimulationPoint| SimulationWeight {
+        TracePlan::SimulationPoints { windows, length, total, .. } => {
+            let weight = |window: &TracedPoint| SimulationWeight {
                 own: (*length).min(total.saturating_sub(window.begin)).max(1),
                 all: window.instructions,
                 point: Some(ChosenPoint { left_out: window.left_out }),
             };
             windows.iter().map(|window| (window.begin, weight(window))).collect()
         }
-        Plan::Samples { first_part: 1.., .. } => {
+        TracePlan::Samples { first_part: 1.., .. } => {
             let windows =
                 corun_trace::intervals(plan.clone()).filter(|it| it.phase == Phase::Counted);
             let weight = |own, all| SimulationWeight { own, all, point: None };

@@ -138,7 +138,7 @@ mod tests {
     use corun_record::{PageSize, Progress, Stage, Unwatched};
     use corun_trace::format::{Opening, Options, Trace, Writer};
     use corun_trace::{
-        Marker, OrderedMarker, Phase, Plan, SimulationPoint, Sink, ThreadId, decode,
+        Marker, OrderedMarker, Phase, Sink, ThreadId, TracePlan, TracedPoint, decode,
     };
 
     use crate::sampling::*;
@@ -162,10 +162,10 @@ mod tests {
 
     /// A loop of three instructions, in intervals: phase, instructions left out before, rounds.
     fn trace(intervals: &[(Phase, u64, u32)]) -> Trace {
-        planned(Plan::Whole, intervals)
+        planned(TracePlan::Whole, intervals)
     }
 
-    fn planned(plan: Plan, intervals: &[(Phase, u64, u32)]) -> Trace {
+    fn planned(plan: TracePlan, intervals: &[(Phase, u64, u32)]) -> Trace {
         let opening = Opening { plan, ..Opening::default() };
         let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
         // imul rax, rax; dec rcx; jnz to the first
@@ -249,10 +249,9 @@ mod tests {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
         let weights_of = |places: &[(u64, u64)]| {
-            let window =
-                |&(begin, instructions)| SimulationPoint { begin, instructions, left_out: 7 };
+            let window = |&(begin, instructions)| TracedPoint { begin, instructions, left_out: 7 };
             let windows = places.iter().map(window).collect();
-            let plan = Plan::SimulationPoints {
+            let plan = TracePlan::SimulationPoints {
                 windows,
                 length: 120,
                 warm_up: 270,
@@ -273,7 +272,7 @@ mod tests {
     fn windows_in_unequal_parts_stand_for_their_parts() {
         use Phase::{Counted, WarmUp};
         let (count, length, warm_up, seed, look_back) = (2, 30, 0, 0, 0);
-        let plan = |first_part| Plan::Samples {
+        let plan = |first_part| TracePlan::Samples {
             count,
             length,
             warm_up,
@@ -299,7 +298,7 @@ mod tests {
     fn what_lies_before_what_counts_is_reported_with_no_window() {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
-        let rest = Box::new(Plan::Samples {
+        let rest = Box::new(TracePlan::Samples {
             count: 1,
             length: 300,
             warm_up: 600,
@@ -308,7 +307,7 @@ mod tests {
             look_back: 0,
             first_part: 0,
         });
-        let plan = Plan::After { skip: 3030, warm_up: 3000, rest };
+        let plan = TracePlan::After { skip: 3030, warm_up: 3000, rest };
         let windows = simulated(&planned(plan, &intervals)).windows;
         let recorded = |windows: &[SimulatedWindow]| windows[0].events_with_warm_up.instructions;
         assert_eq!((windows.len(), windows[0].begin), (1, 3630));
@@ -316,7 +315,8 @@ mod tests {
         let all = simulated(&trace(&intervals)).windows;
         assert!(recorded(&all).abs_diff(3900) < 16, "{all:?}");
         // Of a thread that has done less than all did before; what counts is reported in any case.
-        let plan = Plan::After { skip: 1 << 40, warm_up: 3000, rest: Box::new(Plan::Whole) };
+        let plan =
+            TracePlan::After { skip: 1 << 40, warm_up: 3000, rest: Box::new(TracePlan::Whole) };
         let few = simulated(&planned(plan, &intervals)).windows;
         assert!(recorded(&few).abs_diff(300) < 16, "{few:?}");
     }

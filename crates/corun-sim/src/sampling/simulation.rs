@@ -299,7 +299,7 @@ fn retired(machine: &Machine<Recorded<'_>>, thread: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use corun_trace::format::{Opening, Options, Trace, Writer};
-    use corun_trace::{Marker, OrderedMarker, Plan, Sink, ThreadId, TouchedLines, decode};
+    use corun_trace::{Marker, OrderedMarker, Sink, ThreadId, TouchedLines, TracePlan, decode};
 
     use super::*;
 
@@ -321,7 +321,7 @@ mod tests {
         let look_back = if has_lists { 2 * left_out } else { 0 };
         let (count, length, warm_up, total) = (WINDOWS as u32, 800, 800, u64::MAX);
         let plan =
-            Plan::Samples { count, length, warm_up, total, seed: 0, look_back, first_part: 0 };
+            TracePlan::Samples { count, length, warm_up, total, seed: 0, look_back, first_part: 0 };
         let opening = Opening { plan, ..Opening::default() };
         let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
         let address = |line: u64| 0x1000_0000 + 64 * line;

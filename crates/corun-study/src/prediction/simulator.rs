@@ -15,7 +15,7 @@ use corun_record::{PageSize, Placement};
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
 use corun_sim::{Phase, PlacedWorker, Process, Setup, Unwatched, in_parallel, simulate_together};
 use corun_trace::format::Trace;
-use corun_trace::{Chosen, Plan, Target, choose_for, count_quietly, trace_quietly};
+use corun_trace::{Chosen, Target, TracePlan, choose_for, count_quietly, trace_quietly};
 use corun_workload::{Job, Parameters};
 
 use super::{CoreEngine, Cycles, Seats, SimulatedProgram, Work};
@@ -133,7 +133,7 @@ impl Simulator {
         seats: &[Seats],
     ) -> Result<Option<Vec<Cycles>>, String> {
         let operations = [SHARED_OPERATIONS, 2 * SHARED_OPERATIONS];
-        let traces = operations.map(|it| self.traced(program, it, Plan::Whole));
+        let traces = operations.map(|it| self.traced(program, it, TracePlan::Whole));
         let [short, long] = traces;
         let traces = [short?, long?];
         let mut each = Vec::new();
@@ -175,7 +175,7 @@ impl Simulator {
             }
             let instructions = more as f64 / (operations - least) as f64;
             let total = (instructions * operations as f64) as u64;
-            let rest = Plan::Samples {
+            let rest = TracePlan::Samples {
                 count: WINDOWS,
                 length: WINDOW,
                 warm_up: 0,
@@ -186,7 +186,7 @@ impl Simulator {
             };
             // What comes after the loop is short.
             let skip = all.saturating_sub(total);
-            let plan = Plan::After { skip, warm_up: 0, rest: Box::new(rest) };
+            let plan = TracePlan::After { skip, warm_up: 0, rest: Box::new(rest) };
             let trace = self.traced(program, operations, plan)?;
             return Ok(TracedLoop { trace, instructions });
         }
@@ -202,7 +202,7 @@ impl Simulator {
         &self,
         program: &SimulatedProgram,
         operations: u64,
-        plan: Plan,
+        plan: TracePlan,
     ) -> Result<Trace, String> {
         let target = self.target(program, operations)?;
         let chosen: Chosen<'_> = choose_for(None, &target).map_err(|error| error.to_string())?;

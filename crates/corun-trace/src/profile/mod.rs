@@ -8,8 +8,8 @@ mod clusters;
 use std::ops::Range;
 
 use crate::{
-    Block, BlockId, Interval, Marker, OrderedMarker, Plan, SimulationPoint, Sink, SinkError,
-    SystemCall, ThreadId,
+    Block, BlockId, Interval, Marker, OrderedMarker, Sink, SinkError, SystemCall, ThreadId,
+    TracePlan, TracedPoint,
 };
 use clusters::{Cluster, clusters};
 
@@ -72,14 +72,14 @@ impl Profile {
     /// At most so many windows that together stand for all that was executed, after warm-ups of so many instructions
     /// on average: one with room for less leaves the rest to others. Of up to `look_back` instructions before each warm-up
     /// the lines are recorded.
-    pub fn plan(self, count: u32, warm_up: u64, look_back: u64) -> Plan {
+    pub fn plan(self, count: u32, warm_up: u64, look_back: u64) -> TracePlan {
         let mut clustered = match self.parts.is_empty() {
             true => clusters(&[self.open][..usize::from(self.executed > 0)], count as usize),
             false => clusters(&self.parts, count as usize),
         };
         clustered.sort_unstable_by_key(|cluster| cluster.nearest);
         let warm_up = longest(self.gaps(&clustered), warm_up.saturating_mul(count.into()));
-        let plan = |left_out: &dyn Fn(&[usize]) -> u64| Plan::SimulationPoints {
+        let plan = |left_out: &dyn Fn(&[usize]) -> u64| TracePlan::SimulationPoints {
             windows: clustered
                 .iter()
                 .map(|cluster| self.simulation_point(cluster, left_out))
@@ -112,8 +112,8 @@ impl Profile {
         &self,
         cluster: &Cluster,
         left_out: &dyn Fn(&[usize]) -> u64,
-    ) -> SimulationPoint {
-        SimulationPoint {
+    ) -> TracedPoint {
+        TracedPoint {
             begin: self.window_of(cluster),
             instructions: cluster
                 .members
@@ -235,8 +235,8 @@ mod tests {
         profile
     }
 
-    fn windows(plan: Plan) -> Vec<(u64, u64)> {
-        let Plan::SimulationPoints { windows, .. } = plan else {
+    fn windows(plan: TracePlan) -> Vec<(u64, u64)> {
+        let TracePlan::SimulationPoints { windows, .. } = plan else {
             panic!("expected windows: {plan:?}")
         };
         windows.iter().map(|window| (window.begin, window.instructions)).collect()
@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn unrecorded_instructions_are_counted_for_each_cluster() {
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
-        let Plan::SimulationPoints { windows, .. } = profiled(100, &phases).plan(3, 250, 0) else {
+        let TracePlan::SimulationPoints { windows, .. } = profiled(100, &phases).plan(3, 250, 0)
+        else {
             panic!()
         };
         // Recorded are 0 to 100, and 250 to 1100: what the first window and a third one have no use for is the second's.

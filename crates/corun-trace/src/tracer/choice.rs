@@ -148,7 +148,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::{Plan, Sink, Target, Traced};
+    use crate::{Sink, Target, TracePlan, Traced};
 
     /// Its name, whether it works, why it cannot run a program.
     struct Pretended(&'static str, bool, Option<&'static str>);
@@ -185,7 +185,7 @@ mod tests {
         fn trace(
             &self,
             _: &Target,
-            _: Plan,
+            _: TracePlan,
             _: &mut dyn Sink,
             _: &AtomicBool,
         ) -> Result<Traced, TraceError> {

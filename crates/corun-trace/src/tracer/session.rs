@@ -15,7 +15,7 @@ use super::channel::{Channel, Code, Message};
 use super::entries::EntryError;
 use super::image::{self, CommandLine};
 use crate::process::silence;
-use crate::{Ending, Plan, Sink, Target, TraceError, Traced};
+use crate::{Ending, Sink, Target, TraceError, TracePlan, Traced};
 
 /// How often a request to stop is polled while the program reports nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -68,7 +68,7 @@ pub(super) fn trace<I: Interpreter>(
     interpreter: I,
     command: impl FnOnce(&CommandLine, &str) -> Command,
     target: &Target,
-    plan: &Plan,
+    plan: &TracePlan,
     sink: &mut dyn Sink,
     stop: &AtomicBool,
 ) -> Result<Traced, TraceError> {

@@ -13,7 +13,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::library::own_folder;
 use super::{TraceError, Tracer, Unavailable};
-use crate::{Ending, Plan, Recording, Target};
+use crate::{Ending, Recording, Target, TracePlan};
 
 /// Lies here in memory: any place that DynamoRIO and QEMU do not want.
 const ADDRESS: u64 = 0x40_0000;
@@ -54,7 +54,8 @@ fn run(tracer: &dyn Tracer) -> Result<(), TraceError> {
     let program = folder.join("fd").join(file.as_raw_fd().to_string());
     let target = Target { program, ..Target::default() };
     let mut recording = Recording::default();
-    let traced = tracer.trace(&target, Plan::Learn, &mut recording, &AtomicBool::new(false))?;
+    let traced =
+        tracer.trace(&target, TracePlan::Learn, &mut recording, &AtomicBool::new(false))?;
     match (traced.ending, traced.instructions) {
         (Ending::Exited(0), INSTRUCTIONS) => Ok(()),
         (ending, instructions) => Err(failed(format!(

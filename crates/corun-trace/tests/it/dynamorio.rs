@@ -5,16 +5,16 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use corun_trace::{
-    Direction, DynamoRio, Ending, Event, Marker, Phase, Plan, Recording, Target, ThreadId,
-    TouchedLine, Traced, Tracer,
+    Direction, DynamoRio, Ending, Event, Marker, Phase, Recording, Target, ThreadId, TouchedLine,
+    TracePlan, Traced, Tracer,
 };
 use tempfile::TempDir;
 
 fn trace(program: &Path, arguments: &[&str]) -> (Traced, Recording) {
-    trace_planned(program, arguments, Plan::Whole)
+    trace_planned(program, arguments, TracePlan::Whole)
 }
 
-fn trace_planned(program: &Path, arguments: &[&str], plan: Plan) -> (Traced, Recording) {
+fn trace_planned(program: &Path, arguments: &[&str], plan: TracePlan) -> (Traced, Recording) {
     let mut recording = Recording::default();
     let target = Target {
         program: program.into(),
@@ -138,7 +138,7 @@ fn a_loop_has_its_instructions_and_addresses() {
 fn a_window_has_its_length_and_says_what_was_skipped() {
     let folder = TempDir::new().unwrap();
     let program = build(&folder, "window.s", COUNTING);
-    let plan = Plan::Window { skip: 50_001, length: Some(7000) };
+    let plan = TracePlan::Window { skip: 50_001, length: Some(7000) };
     let (traced, recording) = trace_planned(&program, &[], plan);
     assert_eq!(traced.ending, Ending::Exited(0));
     assert_eq!(traced.instructions, 1 + 2 * 100_000 + 3);
@@ -158,7 +158,7 @@ fn samples_are_spread_over_the_run() {
         let source = COUNTING.replace("100000", &rounds.to_string());
         let program = build(&folder, "samples.s", &source);
         let total = 2 * rounds;
-        let plan = Plan::Samples {
+        let plan = TracePlan::Samples {
             count: 2,
             length: 3000,
             warm_up: 1000,
@@ -213,7 +213,8 @@ fn what_a_gap_touches_is_listed_in_the_order_of_the_last_accesses() {
     let program = build(&folder, "lines.s", &source);
     let of = |look_back| {
         let (count, length, warm_up, total, seed) = (4, 400, 400, 4 * ROUNDS, 0);
-        let plan = Plan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 };
+        let plan =
+            TracePlan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 };
         let (traced, recording) = trace_planned(&program, &[], plan);
         assert_eq!(traced.instructions, 2 + 4 * ROUNDS + 3);
         recording
@@ -277,7 +278,7 @@ fn what_samples_record_is_what_is_executed_there() {
                 syscall
     "
     );
-    let plan = Plan::Samples {
+    let plan = TracePlan::Samples {
         count: 3,
         length: 6000,
         warm_up: 3000,

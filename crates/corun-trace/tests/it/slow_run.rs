@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use corun_record::Unwatched;
 use corun_trace::format::Options;
-use corun_trace::{Ending, Part, Plan, SlowRunNotice, Target, TraceRequest, choose, run_trace};
+use corun_trace::{
+    Ending, Part, SlowRunNotice, Target, TracePlan, TraceRequest, choose, run_trace,
+};
 
 /// What the program waits for.
 static PIPE: OnceLock<PathBuf> = OnceLock::new();
@@ -42,7 +44,7 @@ fn a_program_that_takes_long_is_said_to_while_it_runs() {
             ..Target::default()
         },
         remarks: Vec::new(),
-        part: Part::Of(Plan::Window { skip: 0, length: Some(100) }),
+        part: Part::Of(TracePlan::Window { skip: 0, length: Some(100) }),
         instructions: None,
         from: None,
         threads: Vec::new(),

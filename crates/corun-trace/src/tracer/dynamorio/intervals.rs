@@ -3,7 +3,7 @@
 //! The client records whole blocks and, with several threads, a little too much; here the ends are cut and
 //! the phases reported.
 
-use crate::{Phase, Plan};
+use crate::{Phase, TracePlan};
 
 /// Parts of the run that are recorded without a gap, in instructions of all threads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub(crate) enum Use {
     LookBack,
 }
 
-impl From<Plan> for Intervals {
-    fn from(plan: Plan) -> Self {
+impl From<TracePlan> for Intervals {
+    fn from(plan: TracePlan) -> Self {
         let mut parts: Vec<Part> = Vec::new();
         let look_back = plan.look_back();
         let mut recorded = 0;
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_warm_up_and_its_sample_are_one_part() {
-        let plan = Plan::Samples {
+        let plan = TracePlan::Samples {
             count: 4,
             length: 30,
             warm_up: 10,
@@ -127,7 +127,7 @@ mod tests {
     fn what_lies_before_a_warm_up_says_which_lines_are_touched() {
         let plan = |look_back| {
             let (count, length, warm_up, total, seed) = (2, 30, 10, 1000, 0);
-            Intervals::from(Plan::Samples {
+            Intervals::from(TracePlan::Samples {
                 count,
                 length,
                 warm_up,
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn samples_that_meet_are_distinguished() {
-        let plan = Plan::Samples {
+        let plan = TracePlan::Samples {
             count: 2,
             length: 50,
             warm_up: 10,
@@ -167,13 +167,13 @@ mod tests {
 
     #[test]
     fn a_window_without_end_goes_on() {
-        let intervals = Intervals::from(Plan::Window { skip: 7, length: None });
+        let intervals = Intervals::from(TracePlan::Window { skip: 7, length: None });
         assert_eq!(intervals.words(), [1, 7, u64::MAX]);
         assert!(matches!(intervals.at(0, 1 << 50), Some((Use::Recorded(Phase::Counted), _))));
         assert!(!intervals.is_whole());
-        assert!(Intervals::from(Plan::Whole).is_whole());
+        assert!(Intervals::from(TracePlan::Whole).is_whole());
         // All of it is recorded, for two purposes.
-        let after = Plan::After { skip: 50, warm_up: 70, rest: Box::new(Plan::Whole) };
+        let after = TracePlan::After { skip: 50, warm_up: 70, rest: Box::new(TracePlan::Whole) };
         assert!(!Intervals::from(after).is_whole());
     }
 }

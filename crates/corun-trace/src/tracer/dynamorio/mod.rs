@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use super::image::CommandLine;
 use super::library::{Packed, own_folder};
 use super::{java, session, trial};
-use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use crate::{Sink, Target, TraceError, TracePlan, Traced, Tracer, Unavailable};
 use entries::Entries;
 
 const NAME: &str = "dynamorio";
@@ -71,7 +71,7 @@ impl Tracer for DynamoRio {
     fn trace(
         &self,
         target: &Target,
-        plan: Plan,
+        plan: TracePlan,
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use super::code::Code;
 use crate::{
-    Block, BlockId, Interval, Marker, MemoryOperand, OrderedMarker, Plan, Sink, SinkError, ThreadId,
+    Block, BlockId, Interval, Marker, MemoryOperand, OrderedMarker, Sink, SinkError, ThreadId,
+    TracePlan,
 };
 
 /// Where a block ends if it does not branch before, in instructions.
@@ -39,7 +40,7 @@ pub(super) struct PendingBlock {
 }
 
 impl<'a> BlockBuilder<'a> {
-    pub(super) fn new(plan: Plan, sink: &'a mut dyn Sink) -> Self {
+    pub(super) fn new(plan: TracePlan, sink: &'a mut dyn Sink) -> Self {
         let intervals = crate::intervals(plan).peekable();
         Self {
             sink,

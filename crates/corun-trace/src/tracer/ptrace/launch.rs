@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 
 use super::failed;
 use crate::process::{Process, silence};
-use crate::{Plan, Target, TraceError};
+use crate::{Target, TraceError, TracePlan};
 
 /// A traced program.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ enum Then {
 }
 
 /// Starts a program; its first stop is at its first instruction.
-pub(super) fn launch(target: &Target, plan: &Plan) -> Result<Launched, TraceError> {
+pub(super) fn launch(target: &Target, plan: &TracePlan) -> Result<Launched, TraceError> {
     let unrunnable = |source| TraceError::Program { program: target.program.clone(), source };
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);

@@ -17,7 +17,7 @@ mod vectors;
 
 use std::sync::atomic::AtomicBool;
 
-use crate::{Ending, Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use crate::{Ending, Sink, Target, TraceError, TracePlan, Traced, Tracer, Unavailable};
 use run::Run;
 pub use stepping::Step;
 
@@ -63,7 +63,7 @@ impl Tracer for Ptrace {
     fn trace(
         &self,
         target: &Target,
-        plan: Plan,
+        plan: TracePlan,
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {

@@ -15,7 +15,7 @@ use super::kernel::{self, Stop};
 use super::launch::Launched;
 use super::same_cpu::SameCpu;
 use super::thread::{StepError, Thread};
-use crate::{Ending, Marker, Plan, Sink, TraceError, Traced};
+use crate::{Ending, Marker, Sink, TraceError, TracePlan, Traced};
 
 /// Instructions of a thread before another one that waits gets its turn.
 const TURN: u32 = 1000;
@@ -36,7 +36,7 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(program: &'a Launched, plan: Plan, sink: &'a mut dyn Sink) -> Self {
+    pub(super) fn new(program: &'a Launched, plan: TracePlan, sink: &'a mut dyn Sink) -> Self {
         Self {
             program,
             blocks: BlockBuilder::new(plan, sink),

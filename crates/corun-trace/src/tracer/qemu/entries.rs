@@ -9,7 +9,7 @@ use super::{NAME, REMARKS};
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{EntryError, MARKER, mark};
 use crate::tracer::session::Interpreter;
-use crate::{Interval, Phase, Plan, Sink, ThreadId};
+use crate::{Interval, Phase, Sink, ThreadId, TracePlan};
 
 const CONTINUED: u64 = 1 << 60;
 const ACCESS: u64 = 1 << 61;
@@ -21,7 +21,7 @@ const BEGIN: u64 = 6;
 /// Passes to a sink what the buffers of the client hold.
 #[derive(Debug)]
 pub(super) struct Entries {
-    plan: Plan,
+    plan: TracePlan,
     blocks: Blocks,
     instructions: u64,
 }
@@ -44,7 +44,7 @@ pub(super) struct Thread {
 }
 
 impl Entries {
-    pub(super) fn new(plan: Plan) -> Self {
+    pub(super) fn new(plan: TracePlan) -> Self {
         Self { plan, blocks: Blocks::default(), instructions: 0 }
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use super::image::CommandLine;
 use super::library::Packed;
 use super::{session, trial};
-use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use crate::{Sink, Target, TraceError, TracePlan, Traced, Tracer, Unavailable};
 use entries::Entries;
 
 /// As given to `--tracer`.
@@ -78,7 +78,7 @@ impl Tracer for Qemu {
     fn trace(
         &self,
         target: &Target,
-        plan: Plan,
+        plan: TracePlan,
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {

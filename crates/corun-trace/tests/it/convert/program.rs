@@ -6,7 +6,9 @@ use std::io::Write;
 use corun_trace::convert::champsim::{ImportError, import};
 use corun_trace::convert::{Exported, Exporter};
 use corun_trace::format::{Closing, Opening, Options, Trace, TracerName, Writer};
-use corun_trace::{BlockId, Event, Marker, OrderedMarker, Plan, Recording, Sink, ThreadId, decode};
+use corun_trace::{
+    BlockId, Event, Marker, OrderedMarker, Recording, Sink, ThreadId, TracePlan, decode,
+};
 
 /// Where the parts of the program lie, and their code.
 pub(crate) const START: (u64, &[u8]) = (
@@ -137,7 +139,7 @@ pub(crate) fn trace_of(file: &[u8]) -> Result<Trace, ImportError> {
         features: Vec::new(),
         kernel: String::new(),
         started: String::new(),
-        plan: Plan::Whole,
+        plan: TracePlan::Whole,
         remarks: Vec::new(),
     };
     let mut writer = Writer::new(Vec::new(), &opening, Options::default())?;

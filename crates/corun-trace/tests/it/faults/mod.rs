@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use corun_trace::{
-    Ending, Plan, Recording, Target, ThreadId, TraceError, Traced, Tracer, all, choose,
+    Ending, Recording, Target, ThreadId, TraceError, TracePlan, Traced, Tracer, all, choose,
 };
 use tempfile::TempDir;
 
@@ -55,7 +55,7 @@ fn traced(
     tracer: &dyn Tracer,
     program: &Path,
     case: &str,
-    plan: Plan,
+    plan: TracePlan,
     folder: &TempDir,
 ) -> (Result<Traced, TraceError>, Recording, String) {
     let file = folder.path().join("traced");
@@ -68,15 +68,15 @@ fn traced(
 }
 
 /// Parts whose ends lie at many places of the program, of which some are in a block that faults.
-fn plans(total: u64) -> Vec<Plan> {
+fn plans(total: u64) -> Vec<TracePlan> {
     let window =
-        |part: u64, length: u64| Plan::Window { skip: total * part / 8, length: Some(length) };
+        |part: u64, length: u64| TracePlan::Window { skip: total * part / 8, length: Some(length) };
     let mut plans = vec![
-        Plan::Whole,
-        Plan::Count,
-        Plan::Window { skip: 0, length: Some(1_000_000_000) },
-        Plan::Window { skip: 1000, length: None },
-        Plan::Samples {
+        TracePlan::Whole,
+        TracePlan::Count,
+        TracePlan::Window { skip: 0, length: Some(1_000_000_000) },
+        TracePlan::Window { skip: 1000, length: None },
+        TracePlan::Samples {
             count: 4,
             length: 300,
             warm_up: 200,
@@ -85,7 +85,7 @@ fn plans(total: u64) -> Vec<Plan> {
             look_back: 0,
             first_part: 0,
         },
-        Plan::Samples {
+        TracePlan::Samples {
             count: 4,
             length: 300,
             warm_up: 200,
@@ -97,7 +97,7 @@ fn plans(total: u64) -> Vec<Plan> {
     ];
     plans.extend((2..8).step_by(2).map(|part| window(part, 40 * part)));
     plans.extend((3..8).step_by(2).map(|part| window(part, total / 5)));
-    let after = |skip| Plan::After { skip, warm_up: 50, rest: Box::new(window(2, 500)) };
+    let after = |skip| TracePlan::After { skip, warm_up: 50, rest: Box::new(window(2, 500)) };
     plans.extend([total / 3, total / 2].map(after));
     plans
 }
@@ -107,12 +107,12 @@ fn executed(recording: &Recording) -> u64 {
     threads.map(|thread| recording.instructions(ThreadId(thread)).count() as u64).sum()
 }
 
-fn run_as_alone(tracer: &dyn Tracer, cases: &[&str], plans: impl Fn(u64) -> Vec<Plan>) {
+fn run_as_alone(tracer: &dyn Tracer, cases: &[&str], plans: impl Fn(u64) -> Vec<TracePlan>) {
     let folder = TempDir::new().unwrap();
     let program = build(&folder);
     for case in cases {
         let expected = alone(&program, case, &folder);
-        let (whole, recording, _) = traced(tracer, &program, case, Plan::Whole, &folder);
+        let (whole, recording, _) = traced(tracer, &program, case, TracePlan::Whole, &folder);
         let whole = whole.unwrap_or_else(|error| panic!("{case}: {error}")).instructions;
         assert_eq!(executed(&recording), whole, "{case}");
         for plan in plans(whole) {
@@ -124,7 +124,7 @@ fn run_as_alone(tracer: &dyn Tracer, cases: &[&str], plans: impl Fn(u64) -> Vec<
             // What a fault left out of a block is not counted, whether the block is recorded or not. Others wait for
             // time or for each other.
             let is_steady = !["timer", "sent", "threads"].contains(case);
-            if is_steady && tracer.name() == "dynamorio" && plan != Plan::Count {
+            if is_steady && tracer.name() == "dynamorio" && plan != TracePlan::Count {
                 let difference = result.instructions.abs_diff(whole);
                 assert!(difference < 200, "{name}: {} instead of {whole}", result.instructions);
             }
@@ -158,7 +158,7 @@ fn programs_that_fault_and_go_on_run_as_alone_under_qemu() {
 #[test]
 fn programs_that_fault_and_go_on_run_as_alone_when_stepped() {
     let Some(tracer) = tracer("ptrace") else { return };
-    let window = |total| vec![Plan::Window { skip: total / 2, length: Some(500) }];
+    let window = |total| vec![TracePlan::Window { skip: total / 2, length: Some(500) }];
     run_as_alone(tracer, &SHORT, window);
 }
 
@@ -172,7 +172,7 @@ fn a_tracer_that_gives_up_is_no_end_of_the_program() {
         if tracer.ready().is_err() || tracer.name() == "ptrace" {
             continue;
         }
-        match traced(*tracer, &program, "unprepared", Plan::Whole, &folder).0 {
+        match traced(*tracer, &program, "unprepared", TracePlan::Whole, &folder).0 {
             Err(TraceError::Failed { tracer: name, .. }) => assert_eq!(name, tracer.name()),
             Ok(traced) => assert_eq!(traced.ending, Ending::Killed(11), "{}", tracer.name()),
             Err(error) => panic!("{}: {error}", tracer.name()),

@@ -5,8 +5,8 @@ use corun_trace::format::{
 };
 use corun_trace::{
     Block, ChampSimInstruction, Code, Direction, Ending, Event, Form, Instruction, Marker,
-    MemoryOperand, OrderedMarker, Phase, Plan, Recording, Sink, ThreadId, TouchedLine,
-    TouchedLines,
+    MemoryOperand, OrderedMarker, Phase, Recording, Sink, ThreadId, TouchedLine, TouchedLines,
+    TracePlan,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ pub(crate) fn opening() -> Opening {
         features: vec!["sse2".to_owned()],
         kernel: "Linux".to_owned(),
         started: "2026-01-01T00:00:00Z".to_owned(),
-        plan: Plan::Window { skip: 0, length: None },
+        plan: TracePlan::Window { skip: 0, length: None },
         remarks: Vec::new(),
     }
 }

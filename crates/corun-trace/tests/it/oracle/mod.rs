@@ -9,7 +9,7 @@ mod stepping;
 
 use std::sync::atomic::AtomicBool;
 
-use corun_trace::{Event, Marker, Plan, Recording, Target, ThreadId, Traced, Tracer, atomics};
+use corun_trace::{Event, Marker, Recording, Target, ThreadId, TracePlan, Traced, Tracer, atomics};
 
 use comparison::{Blind, compare};
 use program::Program;
@@ -40,7 +40,7 @@ const DETERMINISTIC: &[&str] = &[
 fn traced(tracer: &dyn Tracer, program: &Program) -> (Recording, Traced) {
     let mut recording = Recording::default();
     let target = Target { program: program.file.clone(), ..Target::default() };
-    let traced = tracer.trace(&target, Plan::Whole, &mut recording, &AtomicBool::new(false));
+    let traced = tracer.trace(&target, TracePlan::Whole, &mut recording, &AtomicBool::new(false));
     (recording, traced.unwrap())
 }
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_trace::{
-    Block, BlockId, Ending, Event, Marker, OrderedMarker, Plan, Ptrace, Recording, Sink, SinkError,
-    Target, ThreadId, TraceError, Tracer,
+    Block, BlockId, Ending, Event, Marker, OrderedMarker, Ptrace, Recording, Sink, SinkError,
+    Target, ThreadId, TraceError, TracePlan, Tracer,
 };
 
 use super::comparison::{disassemble, located};
@@ -143,7 +143,7 @@ fn a_window_is_that_part_of_the_whole() {
     let Some(program) = Program::build("counting") else { return };
     let (whole, _) = traced(&Ptrace, &program);
     let mut window = Recording::default();
-    let plan = Plan::Window { skip: 2500, length: Some(300) };
+    let plan = TracePlan::Window { skip: 2500, length: Some(300) };
     let target = Target { program: program.file.clone(), ..Target::default() };
     let traced = Ptrace.trace(&target, plan, &mut window, &AtomicBool::new(false)).unwrap();
     let expected: Vec<_> = whole.instructions(FIRST).skip(2500).take(300).collect();
@@ -196,7 +196,7 @@ fn a_sleeping_program_is_stopped_and_what_was_reported_is_kept() {
     let stop = AtomicBool::new(false);
     let mut sink = Reacting { recording: Recording::default(), stop: &stop, fails: false };
     let target = Target { program: program.file, ..Target::default() };
-    let traced = Ptrace.trace(&target, Plan::Whole, &mut sink, &stop).unwrap();
+    let traced = Ptrace.trace(&target, TracePlan::Whole, &mut sink, &stop).unwrap();
     assert_eq!(traced.ending, Ending::Interrupted);
     assert_eq!(sink.recording.instructions(FIRST).count(), 4);
 }
@@ -207,7 +207,7 @@ fn a_full_disk_ends_the_program() {
     let stop = AtomicBool::new(false);
     let mut sink = Reacting { recording: Recording::default(), stop: &stop, fails: true };
     let target = Target { program: program.file, ..Target::default() };
-    let error = Ptrace.trace(&target, Plan::Whole, &mut sink, &stop).unwrap_err();
+    let error = Ptrace.trace(&target, TracePlan::Whole, &mut sink, &stop).unwrap_err();
     assert!(matches!(error, TraceError::Sink(_)), "{error}");
 }
 
@@ -216,8 +216,9 @@ fn what_is_no_program_is_refused() {
     for program in ["/nowhere/to/be/found", "/"] {
         let target = Target { program: program.into(), ..Target::default() };
         let mut sink = Recording::default();
-        let error =
-            Ptrace.trace(&target, Plan::Whole, &mut sink, &AtomicBool::new(false)).unwrap_err();
+        let error = Ptrace
+            .trace(&target, TracePlan::Whole, &mut sink, &AtomicBool::new(false))
+            .unwrap_err();
         assert!(matches!(error, TraceError::Program { .. }), "{error}");
     }
     assert_eq!(Ptrace.ready(), Ok(()));

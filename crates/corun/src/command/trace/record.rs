@@ -12,8 +12,8 @@ use corun_record::{Actionable, Exit, Progress, Stage};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
-    Ending, FromCall, Part, Plan, Samples, SlowRunNotice, SystemCall, TraceError, TraceOutcome,
-    TraceRequest, choose_for, run_trace,
+    Ending, FromCall, Part, Samples, SlowRunNotice, SystemCall, TraceError, TraceOutcome,
+    TracePlan, TraceRequest, choose_for, run_trace,
 };
 
 use super::Writable;
@@ -181,8 +181,8 @@ impl Arguments {
                     first_part: 0,
                 })
             }
-            (None, None, None) => Part::Of(Plan::Whole),
-            (None, skip, length) => Part::Of(Plan::Window { skip: skip.unwrap_or(0), length }),
+            (None, None, None) => Part::Of(TracePlan::Whole),
+            (None, skip, length) => Part::Of(TracePlan::Window { skip: skip.unwrap_or(0), length }),
         }
     }
 

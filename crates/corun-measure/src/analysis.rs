@@ -258,12 +258,7 @@ impl Analyst<'_> {
         let circumstances =
             Circumstances { program_waits: waits.is_some(), load_decides: load.decides() };
         let judged = decide(&gain, bounds, circumstances);
-        let answer = match judged {
-            corun_stats::Verdict::Helps => Answer::Helps,
-            corun_stats::Verdict::Hurts => Answer::Hurts,
-            corun_stats::Verdict::NoPracticalEffect => Answer::NoPracticalEffect,
-            corun_stats::Verdict::Inconclusive(_) => Answer::Inconclusive,
-        };
+        let answer = judged.answer(Answer::ALL);
         let equivalence_level = 1.0 - 2.0 * (1.0 - self.question.level);
         let on_ratio = on_ratio_scale(&estimate);
         if !is_finite(&on_ratio) {

@@ -363,15 +363,8 @@ impl Request {
             Job::Program(program) => {
                 description.operations = program.operations as f64;
                 let size = program.size.filter(|size| !is_given(given, size.parameter));
-                let task = Task::Command(Command {
-                    argv: program.argv,
-                    environment: std::env::vars_os().collect(),
-                    directory: None,
-                    input: None,
-                    expected_exit: 0,
-                    throughput: None,
-                    operations_argument: size.map(|size| size.argument),
-                });
+                let argument = size.map(|size| size.argument);
+                let task = Task::Command(Command::of_workload(program.argv, argument));
                 let work = self.work(task, mode, program.operations as f64);
                 Ok(Resolved {
                     work,

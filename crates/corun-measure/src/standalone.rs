@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use corun_machine::Machine;
 use corun_record::{Arm, Mode, Placement};
-use corun_workload::{Descriptor, Job, Parameters, ProgramSize};
+use corun_workload::{Descriptor, Job, Parameters};
 
 use crate::cores::usable_cores;
 use crate::execution::{
@@ -94,7 +94,10 @@ impl StandaloneWorkload {
                 });
                 (task, Some(STARTS_WORK))
             }
-            Job::Program(program) => (command(program.argv, program.size), None),
+            Job::Program(program) => {
+                let argument = program.size.map(|size| size.argument);
+                (Task::Command(Command::of_workload(program.argv, argument)), None)
+            }
         };
         let operations = match request.size {
             WorkSize::Operations(operations) => operations.max(descriptor.least_operations),
@@ -134,18 +137,6 @@ fn workers(
         }
         wanted => Ok(wanted.unwrap_or(usual)),
     }
-}
-
-fn command(argv: Vec<OsString>, size: Option<ProgramSize>) -> Task {
-    Task::Command(Command {
-        argv,
-        environment: std::env::vars_os().collect(),
-        directory: None,
-        input: None,
-        expected_exit: 0,
-        throughput: None,
-        operations_argument: size.map(|size| size.argument),
-    })
 }
 
 fn executor(

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::path::PathBuf;
 
-use corun_record::{Actionable, Exit, may_mean};
+use corun_record::{Actionable, Exit, name_or_file};
 
 use super::published::PublishedError;
 use super::timing::TableError;
@@ -93,14 +93,7 @@ impl Actionable for ModelError {
 
     fn next_step(&self) -> String {
         match self {
-            Self::Unknown { found, known } => match known.first() {
-                Some(nearest) if may_mean(found, nearest) => {
-                    format!(
-                        "Did you mean `{nearest}`? A path that ends in .toml is taken as a file."
-                    )
-                }
-                _ => "Give one of these names, or the path of a model file (.toml).".to_owned(),
-            },
+            Self::Unknown { found, known } => name_or_file(found, known.first(), "model"),
             Self::Unreadable { .. } => "Name a file that can be read.".to_owned(),
             Self::Setting { .. } => {
                 "`corun models show` lists the fields; docs/models.md says what each one means."

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use corun_record::{Answer, Metric, ProgramOverNodes, Source};
-use corun_stats::{Bounds, Estimate, RunValue, Verdict, judge};
+use corun_stats::{Bounds, Estimate, RunValue, judge};
 
 use crate::best::best;
 use crate::figure::{Figure, FigureKey};
@@ -99,10 +99,5 @@ impl ProgramRuns<'_> {
 /// The verdict on the mean over nodes. There is no noise floor: a difference between identical arms on one node is not
 /// repeated on the others, and is part of the variance between nodes.
 fn answer(mean: &Estimate, practical: f64) -> Answer {
-    match judge(mean, Bounds { practical: practical.ln_1p(), noise_floor: 0.0 }) {
-        Verdict::Helps => Answer::Helps,
-        Verdict::Hurts => Answer::Hurts,
-        Verdict::NoPracticalEffect => Answer::NoPracticalEffect,
-        Verdict::Inconclusive(_) => Answer::Inconclusive,
-    }
+    judge(mean, Bounds { practical: practical.ln_1p(), noise_floor: 0.0 }).answer(Answer::ALL)
 }

@@ -98,7 +98,7 @@ pub use model::{
     ModelDifferences, ModelList, PublishedFigures, UncheckedFigure,
 };
 pub use moment::moment;
-pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
+pub use names::{may_mean, name_or_file, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use page_size::PageSize;
 pub use placement::{Arm, Placement, PlacementNotPossible, UnknownPlacement, Variant};

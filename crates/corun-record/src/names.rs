@@ -30,6 +30,16 @@ pub fn may_mean(found: &str, name: &str) -> bool {
     distance(found, name) <= 1 + name.len() / 4
 }
 
+/// The next step of a person who typed `found` for the name or the file of a `kind`, to which `nearest` comes nearest.
+pub fn name_or_file(found: &str, nearest: Option<&impl AsRef<str>>, kind: &str) -> String {
+    match nearest.map(AsRef::as_ref) {
+        Some(nearest) if may_mean(found, nearest) => {
+            format!("Did you mean `{nearest}`? A path that ends in .toml is taken as a file.")
+        }
+        _ => format!("Give one of these names, or the path of a {kind} file (.toml)."),
+    }
+}
+
 /// Typing mistakes between two texts; what is too long for any name is equally far from all of them.
 fn distance(found: &str, name: &str) -> usize {
     match found.len().max(name.len()) > LONGEST {

@@ -350,6 +350,10 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Every answer: helps, hurts, no practical effect, inconclusive.
+    pub const ALL: [Self; 4] =
+        [Self::Helps, Self::Hurts, Self::NoPracticalEffect, Self::Inconclusive];
+
     /// The answer in words.
     pub fn name(self) -> &'static str {
         match self {

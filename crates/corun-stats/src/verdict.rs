@@ -19,6 +19,18 @@ pub enum Verdict {
     Inconclusive(Unsettled),
 }
 
+impl Verdict {
+    /// The one of four answers that is this verdict's.
+    pub fn answer<A>(self, [helps, hurts, no_practical_effect, inconclusive]: [A; 4]) -> A {
+        match self {
+            Self::Helps => helps,
+            Self::Hurts => hurts,
+            Self::NoPracticalEffect => no_practical_effect,
+            Self::Inconclusive(_) => inconclusive,
+        }
+    }
+}
+
 /// The first condition of a claim that an inconclusive estimate does not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsettled {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use corun_record::{Actionable, Exit, may_mean};
+use corun_record::{Actionable, Exit, name_or_file};
 
 /// Why a study could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -52,14 +52,7 @@ impl Actionable for StudyError {
 
     fn next_step(&self) -> String {
         match self {
-            Self::Unknown { found, known } => match known.first() {
-                Some(nearest) if may_mean(found, nearest) => {
-                    format!(
-                        "Did you mean `{nearest}`? A path that ends in .toml is taken as a file."
-                    )
-                }
-                _ => "Give one of these names, or the path of a study file (.toml).".to_owned(),
-            },
+            Self::Unknown { found, known } => name_or_file(found, known.first(), "study"),
             Self::UnknownRow { study, .. } => {
                 format!("`corun study show {study}` lists its figures and experiments.")
             }

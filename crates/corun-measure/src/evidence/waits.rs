@@ -22,17 +22,21 @@ pub(crate) struct TaskAccount {
 }
 
 impl TaskAccount {
-    fn read(process: libc::pid_t, task: libc::pid_t) -> Option<Self> {
+    /// The account of a task; zeros where the kernel does not count, or the task has not run yet.
+    pub(crate) fn of(process: libc::pid_t, task: libc::pid_t) -> Option<Self> {
         let file = format!("/proc/{process}/task/{task}/schedstat");
         Self::parse(&corun_files::kernel_text(file).ok()?)
     }
 
-    /// Three numbers; three zeros where the kernel does not count.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_ascii_whitespace().map(str::parse);
         let mut next = || numbers.next()?.ok();
-        let account = Self { on_cpu_ns: next()?, waited_ns: next()?, turns: next()? };
-        (account != Self::default()).then_some(account)
+        Some(Self { on_cpu_ns: next()?, waited_ns: next()?, turns: next()? })
+    }
+
+    /// The account, if the kernel counts.
+    fn if_counted(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
     }
 
     /// What was waited since `earlier` beyond what wake-ups take.
@@ -80,7 +84,8 @@ pub(crate) struct Waits {
 impl Waits {
     /// Takes the accounts before the common start.
     pub(crate) fn assemble(&mut self, process: libc::pid_t, tasks: &[libc::pid_t]) {
-        let first = tasks.iter().filter_map(|&it| Some((it, TaskAccount::read(process, it)?)));
+        let first =
+            tasks.iter().filter_map(|&it| Some((it, TaskAccount::of(process, it)?.if_counted()?)));
         let of_process = ProcessWaits { first: first.collect(), ..ProcessWaits::default() };
         self.processes.insert(process, of_process);
     }
@@ -106,7 +111,8 @@ impl Waits {
     pub(crate) fn sample(&mut self, process: libc::pid_t, tasks: &[libc::pid_t], now_ns: u64) {
         let Some(known) = self.processes.get_mut(&process) else { return };
         for &task in tasks {
-            if let Some(account) = TaskAccount::read(process, task) {
+            let account = TaskAccount::of(process, task);
+            if let Some(account) = account.and_then(TaskAccount::if_counted) {
                 known.last.insert(task, (now_ns, account));
             }
         }
@@ -164,8 +170,9 @@ mod tests {
     fn most(before: &str, after: &str, end_us: u64, used_us: i64) -> Option<f64> {
         let mut waits = Waits::default();
         let end_ns = end_us * 1000;
-        let first = TaskAccount::parse(before).map(|it| (7, it)).into_iter().collect();
-        let last = TaskAccount::parse(after).map(|it| (7, (end_ns, it))).into_iter().collect();
+        let account = |text| TaskAccount::parse(text).and_then(TaskAccount::if_counted);
+        let first = account(before).map(|it| (7, it)).into_iter().collect();
+        let last = account(after).map(|it| (7, (end_ns, it))).into_iter().collect();
         waits.processes.insert(7, ProcessWaits { begun_ns: 0, first, last });
         waits.end(7, 1, end_ns, &used(used_us));
         waits.most()

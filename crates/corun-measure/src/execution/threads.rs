@@ -11,6 +11,8 @@ use corun_files::TaskStat;
 use corun_machine::{Affinity, CpuSet};
 use corun_record::{Displaced, Pinning};
 
+use crate::evidence::TaskAccount;
+
 /// The threads of a process, ascending by id (the order of creation).
 pub(crate) fn of_process(process: libc::pid_t) -> Vec<libc::pid_t> {
     let mut threads: Vec<libc::pid_t> = std::fs::read_dir(format!("/proc/{process}/task"))
@@ -81,8 +83,7 @@ fn migrations(sched: &str) -> Option<u64> {
 
 /// How long a thread has been on a CPU, in nanoseconds: the first field of its `schedstat`.
 pub(crate) fn on_cpu_ns(process: libc::pid_t, thread: libc::pid_t) -> Option<u64> {
-    let text = corun_files::kernel_text(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
+    Some(TaskAccount::of(process, thread)?.on_cpu_ns)
 }
 
 /// Whether the first thread used at least half as much CPU time as the others on average. Times of

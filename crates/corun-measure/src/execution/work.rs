@@ -166,6 +166,20 @@ impl Work {
 }
 
 impl Command {
+    /// A program that a built-in workload names, in corun's own environment; `operations_argument` is the one of `argv` that
+    /// says how much it does.
+    pub(crate) fn of_workload(argv: Vec<OsString>, operations_argument: Option<usize>) -> Self {
+        Self {
+            argv,
+            environment: std::env::vars_os().collect(),
+            directory: None,
+            input: None,
+            expected_exit: 0,
+            throughput: None,
+            operations_argument,
+        }
+    }
+
     /// The file that the command's name stands for; found once, used for every sample.
     pub(crate) fn program(&self) -> Result<PathBuf, ExecutionError> {
         let name = self.argv.first().cloned().unwrap_or_default();

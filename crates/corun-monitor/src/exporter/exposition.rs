@@ -57,15 +57,14 @@ impl Collector for Exposition {
 impl Exposition {
     fn cores(&self, families: &mut Families<'_>) -> fmt::Result {
         let cores = &self.totals.cores;
-        let package = |package: Option<u32>| package.map(|it| it.to_string()).unwrap_or_default();
+        let labels = |id: &u32, package: Option<u32>, name, value: String| {
+            let package = package.map(|it| it.to_string()).unwrap_or_default();
+            vec![label("package", package), label("core", id.to_string()), label(name, value)]
+        };
         let by_number_busy = cores.iter().flat_map(|(id, core)| {
-            core.busy_s.iter().enumerate().map(move |(busy, &seconds)| {
-                let labels = vec![
-                    label("package", package(core.package)),
-                    label("core", id.to_string()),
-                    label("busy_cpus", busy.to_string()),
-                ];
-                (labels, seconds)
+            let each = core.busy_s.iter().enumerate();
+            each.map(move |(busy, &seconds)| {
+                (labels(id, core.package, "busy_cpus", busy.to_string()), seconds)
             })
         });
         families.counters(
@@ -75,13 +74,9 @@ impl Exposition {
             by_number_busy,
         )?;
         let by_cpu = cores.iter().flat_map(|(id, core)| {
-            core.cpus.iter().map(move |(cpu, &seconds)| {
-                let labels = vec![
-                    label("package", package(core.package)),
-                    label("core", id.to_string()),
-                    label("cpu", cpu.to_string()),
-                ];
-                (labels, seconds)
+            let each = core.cpus.iter();
+            each.map(move |(cpu, &seconds)| {
+                (labels(id, core.package, "cpu", cpu.to_string()), seconds)
             })
         });
         families.counters(

@@ -10,7 +10,7 @@ use corun_record::{
     PredictedWindow, Prediction, SkippedPart, Source, TracedPart, WhatIf,
 };
 use corun_sim::{Spread, plausible};
-use corun_stats::{Verdict, decide_predicted};
+use corun_stats::decide_predicted;
 
 use super::{
     BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, RecordedRun,
@@ -352,7 +352,7 @@ impl Assessed<'_> {
             metric,
             arm: self.placement.to_string(),
             against: Placement::Spread(None).to_string(),
-            answer: answer(decide_predicted(limits, simulated, PRACTICAL)),
+            answer: decide_predicted(limits, simulated, PRACTICAL).answer(Answer::ALL),
             practical: PRACTICAL,
             simulated,
         })
@@ -367,15 +367,6 @@ impl Assessed<'_> {
             (Placement::Packed(_), None) => work(self.threads, &yielded),
             _ => yielded,
         })
-    }
-}
-
-fn answer(verdict: Verdict) -> Answer {
-    match verdict {
-        Verdict::Helps => Answer::Helps,
-        Verdict::Hurts => Answer::Hurts,
-        Verdict::NoPracticalEffect => Answer::NoPracticalEffect,
-        Verdict::Inconclusive(_) => Answer::Inconclusive,
     }
 }
 

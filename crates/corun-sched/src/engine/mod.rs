@@ -79,7 +79,7 @@ const LAST: u64 = 1 << 62;
 /// Schedules a load under a policy.
 ///
 /// # Errors
-/// If the load cannot be simulated, would never end, or has a task that no CPU may run.
+/// If the load cannot be simulated, would never end or takes no time, or has a task that no CPU may run.
 pub fn schedule(
     policy: &PolicyEntry,
     load: &Load,
@@ -95,13 +95,16 @@ pub fn schedule(
     let mut engine = Engine::new(policy, load, settings, topology, observer);
     engine.begin();
     engine.run();
-    match engine.has_too_many_events() {
-        true => Err(ScheduleError::Load {
-            load: load.name.clone(),
-            why: format!("more than {MAX_TASKS} tasks live at once"),
-        }),
-        false => Ok(engine.outcome()),
+    let refused = |why| Err(ScheduleError::Load { load: load.name.clone(), why });
+    if engine.has_too_many_events() {
+        return refused(format!("more than {MAX_TASKS} tasks live at once"));
     }
+    let outcome = engine.outcome();
+    // A rate over no time is none.
+    if outcome.is_finished && outcome.makespan == 0 {
+        return refused("expected tasks that work or wait, found that all end at once".to_owned());
+    }
+    Ok(outcome)
 }
 
 struct Engine<'a> {

@@ -518,6 +518,16 @@ fn daemons_alone_run_until_the_time_is_over() {
     assert!((15..=20).contains(&(outcome.makespan / 1_000_000)), "{}", outcome.makespan);
 }
 
+/// Nothing has a rate over no time.
+#[test]
+fn a_load_that_takes_no_time_is_refused() {
+    let mut load = Load::default();
+    let program = load.program("it", "it", vec![Step::Run(Amount::Fixed(0))]);
+    load.tasks(program, 3);
+    let refused = run_of("cfs", &load, &settings("1x2x1", "1")).unwrap_err();
+    assert!(refused.to_string().contains("found that all end at once"), "{refused}");
+}
+
 #[test]
 fn what_would_last_forever_ends() {
     // Longer than 64 bits of nanoseconds.

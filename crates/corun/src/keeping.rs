@@ -2,6 +2,7 @@
 //!
 //! A store that cannot be written is remarked on, once; the answer is shown all the same.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -43,8 +44,8 @@ struct Asked {
 
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
-/// The most runs that are a history.
-const HISTORY: usize = 1000;
+/// The most runs that are a history, and documents that are looked into for one.
+pub(crate) const HISTORY: usize = 1000;
 
 /// Sets what the command line asks for, before the command runs.
 pub(crate) fn set(store: StoreArguments, command: String, is_kept: bool) {
@@ -80,13 +81,15 @@ pub(crate) fn existing() -> Result<Option<Store>, Problem> {
     }
 }
 
-/// What is found in the newest kept runs of what a label names: a built-in workload with its parameters, or a command. Nothing
-/// where there is no store. `find` is given the id and the document of each run that may be one.
+/// What is found in the newest kept runs of what a label names, so many at most: a built-in workload with its parameters, or
+/// a command. Nothing where there is no store. `find` is given the id and the document of each run that may be one, of
+/// [`HISTORY`] at most.
 ///
 /// # Errors
 /// If the store cannot be read.
 pub(crate) fn runs_of<T>(
     label: &str,
+    most: usize,
     mut find: impl FnMut(String, &str) -> Option<T>,
 ) -> Result<Vec<T>, StoreError> {
     let Some(file) = place()? else { return Ok(Vec::new()) };
@@ -97,20 +100,20 @@ pub(crate) fn runs_of<T>(
         let has_arguments = workload.strip_prefix(first).is_some_and(|it| it.starts_with(' '));
         label.contains(' ') && has_arguments && workload != corun_store::listed(label)
     };
-    let mut found = Vec::new();
-    for (number, run) in store.list(&Filter::of_workload(first))? {
+    let (mut found, mut read) = (Vec::new(), 0);
+    store.visit(&Filter::of_workload(first), |number, run| {
         if is_other_command(&run.workload) {
-            continue;
+            return Ok(ControlFlow::Continue(()));
         }
-        let Some(document) = store.document(number)? else { continue };
-        found.extend(find(run.id, &document));
-        if found.len() == HISTORY {
-            complain(&format!(
-                "corun: older runs of {label:?} than the newest {HISTORY} are left out"
-            ));
-            break;
+        if let Some(document) = store.document(number)? {
+            read += 1;
+            found.extend(find(run.id, &document));
         }
-    }
+        Ok(match found.len() < most && read < HISTORY {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
     Ok(found)
 }
 

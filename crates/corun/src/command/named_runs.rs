@@ -9,6 +9,9 @@ use corun_record::{Actionable, Metric, shown};
 use crate::problem::{Problem, say};
 use crate::{documents, keeping};
 
+/// The most earlier runs that say how much equal runs differ: their deviation is then known within 7 %.
+const EQUAL_RUNS: usize = 100;
+
 /// Documents that were read, each once: standard input can be read no second time.
 #[derive(Default)]
 pub(super) struct NamedRuns {
@@ -88,7 +91,7 @@ impl NamedRuns {
                 found.retain(|it| it.label() == label);
                 (!found.is_empty()).then_some(found)
             };
-            match keeping::runs_of(label, same) {
+            match keeping::runs_of(label, EQUAL_RUNS, same) {
                 Ok(found) => kept.extend(found.into_iter().flatten()),
                 Err(error) => {
                     say(&format!("corun: no history from the store: {error}"));

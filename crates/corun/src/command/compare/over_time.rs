@@ -8,8 +8,8 @@ use corun_record::{Exit, Record};
 use super::Arguments;
 use crate::answer::Answer;
 use crate::command::named_runs::NamedRuns;
-use crate::keeping;
-use crate::problem::{Problem, code};
+use crate::keeping::{self, HISTORY};
+use crate::problem::{Problem, code, complain};
 
 /// A share of series without a change in which one is marked, at most.
 const ERROR_RATE: f64 = 0.04;
@@ -70,7 +70,12 @@ fn kept(workload: &str) -> Result<Vec<Named>, Problem> {
             subjects,
         })
     };
-    let runs = keeping::runs_of(workload, read)?;
+    let runs = keeping::runs_of(workload, HISTORY, read)?;
+    if runs.len() == HISTORY {
+        complain(&format!(
+            "corun: older runs of {workload:?} than the newest {HISTORY} are left out"
+        ));
+    }
     match runs.is_empty() {
         false => Ok(runs),
         true => Err(Problem::usage(

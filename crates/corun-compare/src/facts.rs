@@ -25,6 +25,11 @@ impl Facts {
     pub(crate) fn of_workload(&mut self, workload: &Workload) {
         self.add("command", Some(workload.label()));
         self.add("workers", Some(mode(workload.mode).to_owned()));
+        let prepare = workload.prepare.as_ref().map(|command| match command.is_empty() {
+            true => "nothing".to_owned(),
+            false => shell_words::join(command),
+        });
+        self.add("prepare", prepare);
         self.add("restarted copies", Some(if workload.steady { "yes" } else { "no" }.to_owned()));
         let load = workload.load.as_ref();
         self.add("load", load.map(|load| shell_words::join(&load.command)));
@@ -32,6 +37,11 @@ impl Facts {
 
     fn value(&self, what: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| name == what)?.1.as_deref()
+    }
+
+    /// The command that ran before each sample, if the document is of a kind that says so.
+    pub(crate) fn preparation(&self) -> Option<&str> {
+        self.value("prepare")
     }
 
     /// Whether no fact is known to differ.

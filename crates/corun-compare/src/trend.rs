@@ -95,6 +95,14 @@ pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<(Trend, Vec<Cavea
     let all = members.len();
     members.retain(|it| it.subject.spoiled().is_none());
     let failed = all - members.len();
+    // What a program finds when it begins decides what it takes.
+    let preparation = members.last().and_then(|it| it.subject.facts.preparation());
+    let alike = members.len();
+    members.retain(|it| {
+        let own = it.subject.facts.preparation();
+        own.is_none() || preparation.is_none() || own == preparation
+    });
+    let otherwise = alike - members.len();
     let Some(last) = members.last() else { return Err(TrendError::NothingInCommon) };
     let mut keys: Vec<Key<'_>> = Vec::new();
     for Member { subject, .. } in &members {
@@ -111,7 +119,15 @@ pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<(Trend, Vec<Cavea
     if series.is_empty() {
         return Err(TrendError::NothingInCommon);
     }
-    let caveats = caveats(&members, failed, &series);
+    let mut caveats = caveats(&members, failed, &series);
+    if otherwise > 0 {
+        let sentence = format!(
+            "{otherwise} runs are left out: what ran before each of their samples (--prepare) is not that of the newest run, \
+             which is {}.",
+            preparation.unwrap_or_default()
+        );
+        caveats.push(Caveat::new("other-preparation", sentence));
+    }
     let trend = Trend {
         workload: last.subject.label.clone(),
         runs: listed(&members),

@@ -141,6 +141,7 @@ fn of_result(result: &Value, started: &str) -> Result<HyperfineRun, HyperfineErr
             load: None,
             program: None,
             input: None,
+            prepare: None,
         },
         machine: MachineSummary::default(),
         design: Design {

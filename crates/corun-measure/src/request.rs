@@ -271,6 +271,7 @@ impl Request {
             load: None,
             program: None,
             input: None,
+            prepare: self.preparation(),
         };
         let task = Task::Command(Command {
             argv: command.argv.clone(),
@@ -330,6 +331,7 @@ impl Request {
             load: None,
             program: None,
             input: None,
+            prepare: self.preparation(),
         };
         let shared_line = descriptor.line_sharing.filter(|sharing| {
             mode == Mode::WorkersPerWorker && !is_given(given, sharing.parameter)
@@ -378,6 +380,12 @@ impl Request {
                 })
             }
         }
+    }
+
+    /// What runs before each sample, as documents have it.
+    fn preparation(&self) -> Option<Vec<String>> {
+        let argv = self.prepare.iter().flat_map(|it| &it.argv);
+        Some(argv.map(|word| word.to_string_lossy().into_owned()).collect())
     }
 
     fn alike(&self) -> Workers {

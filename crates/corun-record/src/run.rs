@@ -164,6 +164,9 @@ pub struct Workload {
     /// What the program was given as its standard input; absent where that was empty or a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<FileContent>,
+    /// The command that was run before each sample, outside of its time; empty without one, absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<Vec<String>>,
 }
 
 impl Workload {

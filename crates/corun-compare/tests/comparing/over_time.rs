@@ -36,6 +36,28 @@ fn found(runs: &[Named], request: &TrendRequest) -> Trend {
     trend(runs, request).unwrap_or_else(|error| panic!("{error}")).0
 }
 
+/// With `--prepare` that empties the caches a program takes longer, which is no change of the program.
+#[test]
+fn runs_that_were_prepared_otherwise_are_not_mixed() {
+    let runs: Vec<Named> = (0..24)
+        .map(|index| {
+            let is_prepared = index % 2 == 0;
+            let mut document = run(index, if is_prepared { [5.0, 6.0] } else { [10.0, 12.0] });
+            document["workload"]["prepare"] = match is_prepared {
+                true => serde_json::json!(["./drop", "caches"]),
+                false => serde_json::json!([]),
+            };
+            named(&format!("run{index}"), &document)
+        })
+        .collect();
+    let (shown, caveats) = trend(&runs, &request()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(shown.runs.len(), 12);
+    assert!(shown.series.iter().all(|it| it.changes.is_empty()), "{shown:?}");
+    let [caveat] = &caveats[..] else { panic!("{caveats:?}") };
+    assert!(caveat.sentence.starts_with("12 runs are left out"), "{caveat:?}");
+    assert!(caveat.sentence.contains("which is nothing"), "{caveat:?}");
+}
+
 #[test]
 fn what_failed_or_was_disturbed_marks_no_change_and_that_is_said() {
     let failed = |index| with_caveat(run(index, [1.0, 1.2]), "failed-runs", "All runs failed.");

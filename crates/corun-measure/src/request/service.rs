@@ -75,6 +75,7 @@ impl Request {
             }),
             program: None,
             input: None,
+            prepare: self.preparation(),
         };
         let command = |argv: &[OsString]| Command {
             argv: argv.to_vec(),

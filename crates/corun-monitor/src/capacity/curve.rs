@@ -220,6 +220,7 @@ pub(crate) mod tests {
                 load: None,
                 program: None,
                 input: None,
+                prepare: None,
             },
             mix: Vec::new(),
             source: Source::Measured,

@@ -48,6 +48,7 @@ pub fn predicted_curve(
             load: None,
             program: None,
             input: None,
+            prepare: None,
         },
         mix: Vec::new(),
         source: Source::Predicted,

@@ -181,6 +181,7 @@ fn workload() -> Workload {
         load: None,
         program: None,
         input: None,
+        prepare: None,
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) fn curve() -> Record<CapacityCurve> {
             load: None,
             program: None,
             input: None,
+            prepare: None,
         },
         mix: Vec::new(),
         source: Source::Measured,

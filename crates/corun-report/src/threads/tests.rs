@@ -67,6 +67,7 @@ fn sweep() -> Record<ThreadSweep> {
             load: None,
             program: None,
             input: None,
+            prepare: None,
         },
         goal: Goal::Throughput,
         answer: Some(ThreadAnswer {

@@ -65,6 +65,7 @@ pub(crate) fn run(started: &str, blocks: u32) -> Run {
             load: None,
             program: None,
             input: None,
+            prepare: None,
         },
         machine: MachineSummary { host: Some("far".to_owned()), ..MachineSummary::default() },
         design: Design {

@@ -1,5 +1,7 @@
 //! What is learnt from a block by running it.
 
+use std::collections::BTreeSet;
+
 use corun_trace::Block;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use corun_trace::{Direction, accesses};
@@ -13,6 +15,8 @@ pub struct Execution {
     /// The block at the address of its first copy; the others follow directly.
     pub block: Block,
     pub(crate) values: Vec<u64>,
+    /// Mnemonics of what this host lacks and was stepped over.
+    pub(crate) missing: BTreeSet<String>,
     /// Where each iteration's values end.
     ends: Vec<usize>,
 }
@@ -20,7 +24,12 @@ pub struct Execution {
 impl Execution {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub(crate) fn new(block: Block) -> Self {
-        Self { block, values: Vec::new(), ends: Vec::new() }
+        Self { block, values: Vec::new(), missing: BTreeSet::new(), ends: Vec::new() }
+    }
+
+    /// Mnemonics of instructions that this host lacks, which were stepped over.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(String::as_str)
     }
 
     /// What follows among the values is of the next iteration.

@@ -34,9 +34,9 @@ pub use execution::{COPIES, Cycles, Execution, FrontEnd, Vendor};
 pub use layout::{PAGE, PATTERN, STACK_POINTER};
 pub use list::{ListError, Listed, is_held_out, read_list};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use stepping::execute;
+pub use stepping::{execute, execute_for_any_core};
 pub use timed::time_list;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use timing::Timer;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use unsupported::{Timer, execute};
+pub use unsupported::{Timer, execute, execute_for_any_core};

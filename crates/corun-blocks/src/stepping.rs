@@ -3,14 +3,17 @@
 //! An instruction that leaves the block, or that asks for what a block may not have, is seen before it
 //! can do anything with it.
 
+use std::collections::BTreeSet;
+
 use corun_trace::{Step, decode};
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use libc::user_regs_struct;
 
 use crate::confined::{Confined, Stop};
 use crate::execution::FEWEST_ITERATIONS;
 use crate::inspection::inspect;
 use crate::layout::{CODE, check_size};
-use crate::{BlockError, Execution};
+use crate::{BlockError, Execution, Fault};
 
 /// The most steps of all iterations together.
 const MAX_STEPS: u64 = 1 << 17;
@@ -22,6 +25,19 @@ const MAX_STEPS: u64 = 1 << 17;
 /// If the block is not code, does not stay in its straight line, faults before, takes too long, or if no child
 /// can be confined here.
 pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, BlockError> {
+    execution(code, iterations, false)
+}
+
+/// The same for a core that need not be this host's: an instruction that this host lacks is stepped over. What it touches is
+/// known, since its address is calculated before it is executed; what it would have written is not, and stays as it was.
+///
+/// # Errors
+/// As [`execute`], but for instructions that this host lacks.
+pub fn execute_for_any_core(code: &[u8], iterations: usize) -> Result<Execution, BlockError> {
+    execution(code, iterations, true)
+}
+
+fn execution(code: &[u8], iterations: usize, steps_over: bool) -> Result<Execution, BlockError> {
     let block = decode(CODE, code)?;
     let uses = inspect(code)?;
     let mut execution = Execution::new(block);
@@ -32,7 +48,8 @@ pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, BlockError> 
     child.prepare()?;
     let start = child.registers_at_start();
     child.set_registers(&start)?;
-    let mut stepping = Stepping { child, registers: start, code: code.len(), steps: 0 };
+    let mut stepping =
+        Stepping { child, registers: start, code, steps: 0, steps_over, missing: BTreeSet::new() };
     for instruction in Step::decode(CODE, &unrolled)? {
         match stepping.over(&instruction, &mut execution.values) {
             Err(BlockError::Faults { iteration, .. }) if iteration >= FEWEST_ITERATIONS => {
@@ -45,18 +62,23 @@ pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, BlockError> 
             execution.end_iteration();
         }
     }
+    execution.missing = stepping.missing;
     Ok(execution)
 }
 
-struct Stepping {
+struct Stepping<'c> {
     child: Confined,
     registers: user_regs_struct,
-    /// Bytes of the block.
-    code: usize,
+    /// The block.
+    code: &'c [u8],
     steps: u64,
+    /// Whether instructions that this host lacks are stepped over.
+    steps_over: bool,
+    /// Mnemonics of those that were.
+    missing: BTreeSet<String>,
 }
 
-impl Stepping {
+impl Stepping<'_> {
     /// Lets the child execute this instruction, which is its next, and appends what it touches.
     fn over(&mut self, instruction: &Step, values: &mut Vec<u64>) -> Result<(), BlockError> {
         let own = values.len();
@@ -65,7 +87,7 @@ impl Stepping {
             BlockError::Host { what: "reading the registers of the child", source: error.into() }
         })?;
         let offset = (instruction.address() - CODE) as usize;
-        let (iteration, at) = (offset / self.code, offset % self.code);
+        let (iteration, at) = (offset / self.code.len(), offset % self.code.len());
         loop {
             if self.steps == MAX_STEPS {
                 return Err(BlockError::TooManySteps { limit: MAX_STEPS });
@@ -75,7 +97,18 @@ impl Stepping {
                 Stop::Trapped => {}
                 Stop::Mapped => continue,
                 Stop::Late => return Err(BlockError::too_slow()),
-                Stop::Faulted(fault) => return Err(BlockError::Faults { at, iteration, fault }),
+                Stop::Faulted(fault) => {
+                    let missing = match fault {
+                        Fault::UnknownInstruction => self.missing_instruction(at),
+                        _ => None,
+                    };
+                    let Some(name) = missing else {
+                        return Err(BlockError::Faults { at, iteration, fault });
+                    };
+                    self.missing.insert(name);
+                    self.registers.rip = instruction.end();
+                    return self.child.set_registers(&self.registers);
+                }
             }
             self.registers = self.child.registers()?;
             match self.registers.rip {
@@ -90,6 +123,15 @@ impl Stepping {
         }
         Ok(())
     }
+
+    /// The mnemonic of the instruction at this byte of the block, if another core may have it and it may be stepped over.
+    fn missing_instruction(&self, at: usize) -> Option<String> {
+        use Mnemonic::{Ud0, Ud1, Ud2};
+        let decoded = Decoder::new(64, &self.code[at..], DecoderOptions::NONE).decode();
+        let is_of_a_core = !matches!(decoded.mnemonic(), Ud0 | Ud1 | Ud2);
+        (self.steps_over && is_of_a_core)
+            .then(|| format!("{:?}", decoded.mnemonic()).to_lowercase())
+    }
 }
 
 #[cfg(test)]
@@ -97,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Fault, PAGE, PATTERN, STACK_POINTER};
+    use crate::{PAGE, PATTERN, STACK_POINTER};
 
     fn values(code: &[u8], iterations: usize) -> Vec<Vec<u64>> {
         let execution = execute(code, iterations).unwrap();
@@ -186,6 +228,25 @@ mod tests {
         // shl rcx, 8; mov rax, [rcx]
         let early = [0x48, 0xc1, 0xe1, 0x08, 0x48, 0x8b, 0x01];
         assert!(matches!(execute(&early, 30), Err(BlockError::Faults { iteration: 2, .. })));
+    }
+
+    #[test]
+    fn what_this_host_lacks_is_stepped_over_where_the_core_is_another() {
+        // vpcmov xmm0, xmm1, [rax+0x40], xmm3, which no core has had since 2015; mov rcx, [rbx+8]; add rbx, 16
+        let code = [
+            0x8f, 0xe8, 0x70, 0xa2, 0x40, 0x40, 0x30, 0x48, 0x8b, 0x4b, 0x08, 0x48, 0x83, 0xc3, 16,
+        ];
+        let execution = execute_for_any_core(&code, 2).unwrap();
+        let first = PATTERN + 0x40;
+        assert!(execution.iterations().eq([[first, PATTERN + 8], [first, PATTERN + 24]]));
+        assert_eq!(execution.missing().collect::<Vec<_>>(), ["vpcmov"]);
+        let fault = Fault::UnknownInstruction;
+        assert!(
+            matches!(execute(&code, 2), Err(BlockError::Faults { fault: it, .. }) if it == fault)
+        );
+        // ud2 is of no core
+        assert!(execute_for_any_core(&[0x0f, 0x0b], 1).is_err());
+        assert_eq!(execute_for_any_core(&[0x90], 1).unwrap().missing().count(), 0);
     }
 
     #[test]

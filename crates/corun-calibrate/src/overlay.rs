@@ -68,7 +68,8 @@ fn agreeing(mut rows: Vec<Row>, model: &CoreModel) -> Vec<Row> {
         if let Some(plain) = plain
             && timing.latency < plain.latency
         {
-            timing.late = vec![Late { source: LateSource::Operand(0), latency: timing.latency }];
+            timing.late.retain(|late| late.source == LateSource::Target);
+            timing.late.push(Late { source: LateSource::Operand(0), latency: timing.latency });
             timing.latency = plain.latency;
         }
         let with_registers = accesses.then(|| {
@@ -152,7 +153,12 @@ fn row(
         // What computes has its result a cycle later, at the least.
         let is_computed = !timing.uops.is_empty() && timing.loads == 0;
         timing.latency = timing.latency.max(u16::from(is_computed));
-        timing.late.retain(|late| late.latency < timing.latency);
+        // Which register is waited for in vain is not measured, and nothing is needed later than its result.
+        timing.late.retain_mut(|late| {
+            let is_target = late.source == LateSource::Target;
+            late.latency = if is_target { timing.latency } else { late.latency };
+            is_target || late.latency < timing.latency
+        });
     }
     // Beside NOPs, the front end may be what takes longer for one or two slots.
     if let Some(slots) = figure.slots.map(|slots| slots.median)

@@ -30,8 +30,6 @@ pub(super) fn faults(table: &TimingTable) -> Vec<Implausible> {
 
 /// A throughput may be this share better than it should be, since measured ones are rounded.
 const ROUNDED: f64 = 0.85;
-/// The least cycles of an atomic access to memory.
-const ATOMIC: u16 = 5;
 
 struct Row<'t> {
     table: &'t TimingTable,
@@ -195,14 +193,6 @@ impl Row<'_> {
 
     /// A lock or a mask makes nothing quicker.
     fn takes_no_less_than_the_plain_one(&self) -> Option<Fault> {
-        let is_locked = self.form.starts_with("lock ");
-        if is_locked && self.timing.latency < ATOMIC {
-            return Some((
-                format!("latency {ATOMIC} at least of an atomic access"),
-                self.latency().to_string(),
-                None,
-            ));
-        }
         let plain = self.form.strip_prefix("lock ").or_else(|| self.form.strip_suffix(" {k}"))?;
         let other = self.table.row(plain)?;
         let is_quicker = self.timing.latency < other.latency
@@ -376,7 +366,11 @@ mod tests {
             ),
             ("fsin,1,1,A,\n", "fsin: latency 1 and 1 slots"),
             ("mfence,1,1,,\n", "mfence: latency 1 and 1 slots"),
-            ("lock add m64 r64,1,1,L+A+S,\n", "lock add m64 r64: latency 1 for latency 5"),
+            ("lock add m64 r64,1,0,L+A+S,\n", "lock add m64 r64: latency 0 for latency 1"),
+            (
+                "lock xadd m64 r64,1,1,L+A+S,\nxadd m64 r64,1,2,L+A+S,\n",
+                "lock xadd m64 r64: latency 1",
+            ),
             (
                 "lock add m64 r64,1,9,L+A+S,\nadd m64 r64,1,9,L+A:9+S,\n",
                 "lock add m64 r64: latency 9, 1.00 cycles",

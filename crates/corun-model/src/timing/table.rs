@@ -33,7 +33,7 @@ pub struct Timing {
     pub loads: u8,
     /// Stores.
     pub stores: u8,
-    /// Sources that are needed later than the others.
+    /// Sources that are needed later than the others, and one that is none (a false dependency).
     pub late: Vec<Late>,
 }
 
@@ -64,6 +64,8 @@ pub enum LateSource {
     Flags,
     /// The index register of an address that is calculated only (`lea`).
     Index,
+    /// The register that is the first operand, for which the form waits although it only writes it.
+    Target,
 }
 
 impl std::fmt::Display for LateSource {
@@ -72,6 +74,7 @@ impl std::fmt::Display for LateSource {
             Self::Operand(index) => write!(formatter, "{index}"),
             Self::Flags => formatter.write_str("flags"),
             Self::Index => formatter.write_str("index"),
+            Self::Target => formatter.write_str("target"),
         }
     }
 }
@@ -595,11 +598,12 @@ fn add_term(timing: &mut Timing, term: &str) -> Result<(), FieldError> {
 }
 
 fn late(text: &str) -> Result<Late, FieldError> {
-    const LATE: &str = "OPERAND=CYCLES, flags=CYCLES or index=CYCLES, separated by blanks";
+    const LATE: &str = "OPERAND=CYCLES, flags=, index= or target=CYCLES, separated by blanks";
     let (source, latency) = text.split_once('=').ok_or_else(|| (LATE, format!("{text:?}")))?;
     let source = match source {
         "flags" => LateSource::Flags,
         "index" => LateSource::Index,
+        "target" => LateSource::Target,
         operand => LateSource::Operand(number(operand, LATE)?),
     };
     Ok(Late { source, latency: number(latency, LATE)? })
@@ -637,6 +641,11 @@ mod tests {
         let table = TimingTable::parse("t", &text).unwrap();
         let late = [Late { source: LateSource::Index, latency: 1 }];
         assert_eq!(table.row("lea r64 bid").unwrap().late, late);
+        let text = format!("{HEADER}popcnt r64 r64,1,3,p1,target=3\n");
+        let popcnt = TimingTable::parse("t", &text).unwrap();
+        let late = [Late { source: LateSource::Target, latency: 3 }];
+        assert_eq!(popcnt.row("popcnt r64 r64").unwrap().late, late);
+        assert_eq!(late[0].source.to_string(), "target");
     }
 
     #[test]
@@ -651,7 +660,7 @@ mod tests {
         assert_snapshot!(refused("nop,1,1,0*p0,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "0*p0""#);
         assert_snapshot!(refused("nop,1,1,p0:0,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "p0:0""#);
         assert_snapshot!(refused("nop,1,1,200*L+200*L,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "200*L""#);
-        assert_snapshot!(refused("nop,1,1,,late\n"), @r#"line 2 of t: expected OPERAND=CYCLES, flags=CYCLES or index=CYCLES, separated by blanks, found "late""#);
+        assert_snapshot!(refused("nop,1,1,,late\n"), @r#"line 2 of t: expected OPERAND=CYCLES, flags=, index= or target=CYCLES, separated by blanks, found "late""#);
         assert_snapshot!(refused("class:magic,1,1,,\n"), @r#"line 2 of t: expected a form or class:NAME with the name of a class, found "class:magic""#);
         let unknown = TimingTable::named("zen9").unwrap_err();
         assert_eq!(unknown.found, r#""zen9""#);

@@ -270,8 +270,8 @@ impl Path {
                 let before = std::mem::replace(&mut self.taken, (fall_through, next));
                 // A round of a loop without any other branch.
                 let is_round = before == self.taken && next == step.address;
-                let round = if is_round { parameters.penalties.round } else { 0 };
-                let bubble = bubble.max(round);
+                let round = if is_round { parameters.penalties.round * block.chased() } else { 0 };
+                let bubble = bubble.max(round.saturating_sub(1));
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)
             }

@@ -236,7 +236,7 @@ impl Parameters {
                 round: match model.front.prediction.sharing.policy {
                     Policy::Replicated => 0,
                     _ if active <= 1 => 0,
-                    _ => model.front.prediction.round_beside.unwrap_or(0),
+                    _ => model.front.prediction.chase_beside.unwrap_or(0),
                 },
                 machine_clear: model.hierarchy.coherence.machine_clear.into(),
                 retire_hold: model.hierarchy.coherence.retire_hold.into(),

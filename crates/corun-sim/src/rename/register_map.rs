@@ -71,6 +71,10 @@ impl RegisterMap {
                 self.producers[to.index()] = self.producers[from.index()];
                 self.move_elimination.share(to, from);
             }
+            Effect::Exchange(one, other) => {
+                self.producers.swap(one.index(), other.index());
+                [one, other].into_iter().for_each(|register| self.move_elimination.write(register));
+            }
             Effect::Uops => {
                 for (own, uop) in (0..).zip(&lowered.uops) {
                     let producer = producer(own, uop);

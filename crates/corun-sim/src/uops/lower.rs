@@ -82,6 +82,9 @@ fn stack_top(lowered: &mut DecodedInstruction, decoded: &Instruction, top: u8) -
             *register = register.on_stack(written);
         }
     }
+    if let Effect::Exchange(one, other) = &mut lowered.effect {
+        (*one, *other) = (one.on_stack(top), other.on_stack(top));
+    }
     after
 }
 
@@ -253,6 +256,7 @@ impl<'m> Lowering<'m> {
         used: &Used,
     ) {
         let (timing, provenance) = self.timing(decoded);
+        let used = &used.clone().with(awaited_target(decoded, &timing));
         lowered.provenance = provenance;
         lowered.slots = timing.slots.max(1);
         lowered.pauses = if waits(decoded.mnemonic()) { timing.latency } else { 0 };
@@ -260,6 +264,11 @@ impl<'m> Lowering<'m> {
             lowered.repetition = self.repetition(decoded);
         }
         lowered.is_microcode = u32::from(timing.slots) >= self.model.front.microcode.from.max(1);
+        if let Some((one, other)) = exchanged(decoded, &timing) {
+            lowered.effect = Effect::Exchange(one, other);
+            lowered.renamed = lowered.slots;
+            return;
+        }
         lowered.effect = Effect::Uops;
         self.uops(lowered, decoded, own, used, &timing);
         let fusion = &self.model.front.fusion;
@@ -354,6 +363,9 @@ impl<'m> Lowering<'m> {
         }
         let producer = last.unwrap_or_else(|| loaded.last().copied().unwrap_or(0));
         lowered.uops[usize::from(producer)].results = Results::from_slice(&used.results);
+        if decoded.is_string_instruction() {
+            advance_pointers(lowered, used, timing, producer, loaded.last().copied());
+        }
     }
 
     fn memory(
@@ -394,7 +406,9 @@ impl<'m> Lowering<'m> {
                 && (is_lanes || place.scale() > 1 || place.displacement() != 0)
         });
         let forwarding = &self.model.memory.forwarding;
-        let is_update = operand.direction == Direction::ReadWrite;
+        // What a microprogram loads (`cmpxchg`) is renamed where any operand is.
+        let is_update = operand.direction == Direction::ReadWrite
+            && u32::from(timing.slots) < self.model.front.microcode.from.max(1);
         let may_be_renamed = match operand.size {
             _ if !is_general => false,
             4..=8 => is_update || timing.uops.is_empty() || forwarding.renamed_operands,
@@ -604,6 +618,52 @@ fn address_sources(memory: &Memory) -> Sources {
     memory.registers.iter().flatten().map(|&register| Source::Register(register, 0)).collect()
 }
 
+/// The pointers of a string instruction do not wait for what it loads: its first micro-op that computes gives them, and the
+/// `producer`, or the `loaded` value if that is the same, gives what else there is.
+fn advance_pointers(
+    lowered: &mut DecodedInstruction,
+    used: &Used,
+    timing: &Timing,
+    producer: u8,
+    loaded: Option<u8>,
+) {
+    let is_first = |uop: &Uop| uop.kind == Kind::Compute && uop.ports != 0;
+    let Some(first) = lowered.uops.iter().position(is_first) else { return };
+    let (pointers, others): (Vec<_>, Vec<_>) =
+        used.results.iter().copied().partition(|result| used.addresses.contains(result));
+    let rest = match (usize::from(producer) == first, loaded) {
+        (true, None) => return,
+        (true, Some(loaded)) => loaded,
+        (false, _) => producer,
+    };
+    lowered.uops[usize::from(rest)].results = Results::from_vec(others);
+    let uop = &mut lowered.uops[first];
+    uop.sources.retain(|source| {
+        matches!(source, Source::Register(register, _) if used.addresses.contains(register))
+    });
+    (uop.latency, uop.results) = (timing.latency, Results::from_vec(pointers));
+}
+
+/// The registers that the renamer exchanges, if the core takes no port for that.
+fn exchanged(decoded: &Instruction, timing: &Timing) -> Option<(RegisterId, RegisterId)> {
+    let exchanges = matches!(decoded.mnemonic(), Mnemonic::Xchg | Mnemonic::Fxch);
+    let is_renamed = timing.latency == 0 && timing.uops.is_empty();
+    let register = |at| {
+        let is_register = decoded.op_kind(at) == OpKind::Register;
+        RegisterId::of(if is_register { decoded.op_register(at) } else { Register::None })
+    };
+    (exchanges && is_renamed && decoded.op_count() == 2).then_some(())?;
+    register(0).zip(register(1))
+}
+
+/// The register that the form waits for and does not read (a false dependency).
+fn awaited_target(decoded: &Instruction, timing: &Timing) -> Option<RegisterId> {
+    let is_awaited = timing.late.iter().any(|late| late.source == LateSource::Target);
+    (is_awaited && decoded.op0_kind() == OpKind::Register)
+        .then(|| RegisterId::of(decoded.op0_register()))
+        .flatten()
+}
+
 /// By how many cycles a source may come after the others.
 fn late(decoded: &Instruction, register: RegisterId, timing: &Timing) -> u8 {
     let latency = timing
@@ -615,6 +675,10 @@ fn late(decoded: &Instruction, register: RegisterId, timing: &Timing) -> u8 {
                 at < decoded.op_count()
                     && decoded.op_kind(at) == OpKind::Register
                     && RegisterId::of(decoded.op_register(at)) == Some(register)
+            }
+            LateSource::Target => {
+                decoded.op0_kind() == OpKind::Register
+                    && RegisterId::of(decoded.op0_register()) == Some(register)
             }
             LateSource::Flags => register.file() == File::Flags,
             LateSource::Index => {

@@ -5,7 +5,7 @@ use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, 
 use crate::uops::register::RegisterId;
 
 /// Registers that an instruction reads for its data, and those that it writes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Used {
     pub(super) sources: Vec<RegisterId>,
     pub(super) results: Vec<RegisterId>,
@@ -45,6 +45,12 @@ impl Used {
             add(&mut used.results, group);
         }
         used
+    }
+
+    /// The same with one more register that is waited for.
+    pub(super) fn with(mut self, source: Option<RegisterId>) -> Self {
+        source.into_iter().for_each(|source| add(&mut self.sources, source));
+        self
     }
 
     pub(super) fn names(&self, register: RegisterId) -> bool {

@@ -28,6 +28,8 @@ pub(crate) struct DecodedBlock {
     outlines: Vec<Outline>,
     /// How many instructions there are of each provenance.
     provenances: [u32; Provenance::ALL.len()],
+    /// How many loads go where what they loaded before points (`mov rax, [rax]`).
+    chased: u32,
 }
 
 impl DecodedBlock {
@@ -42,7 +44,8 @@ impl DecodedBlock {
         for instruction in &instructions {
             provenances[instruction.provenance as usize] += 1;
         }
-        Self { instructions, outlines, provenances }
+        let chased = instructions.iter().map(DecodedInstruction::chased).sum();
+        Self { instructions, outlines, provenances, chased }
     }
 
     /// Bytes of all its instructions.
@@ -58,6 +61,11 @@ impl DecodedBlock {
     /// What is asked most of each instruction.
     pub(crate) fn outlines(&self) -> &[Outline] {
         &self.outlines
+    }
+
+    /// How many of its loads go where what they loaded before points.
+    pub(crate) fn chased(&self) -> u32 {
+        self.chased
     }
 
     /// How many there are of each provenance of so many of its instructions, the first ones.
@@ -182,6 +190,19 @@ impl DecodedInstruction {
         }
     }
 
+    /// How many of its loads give a register of their own address.
+    fn chased(&self) -> u32 {
+        let chases = |uop: &&Uop| match uop.kind {
+            Kind::Load(place) => self.memory[usize::from(place)]
+                .registers
+                .iter()
+                .flatten()
+                .any(|register| uop.results.contains(register)),
+            _ => false,
+        };
+        self.uops.iter().filter(chases).count() as u32
+    }
+
     /// Whether what comes after it waits for it, or its length depends on what it touches: a wrong path is not followed
     /// beyond it.
     pub(crate) fn keeps_back(&self) -> bool {
@@ -205,6 +226,8 @@ pub(crate) enum Effect {
     Zero([Option<RegisterId>; 4]),
     /// The first becomes another name of the second.
     Move(RegisterId, RegisterId),
+    /// Each becomes the name of what the other was.
+    Exchange(RegisterId, RegisterId),
 }
 
 /// A place in memory that an instruction uses.

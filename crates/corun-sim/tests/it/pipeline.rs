@@ -1,6 +1,7 @@
 //! The pipeline on code whose cycles follow from the model by hand, and properties that hold of any code.
 
 mod first_level;
+mod forms;
 mod front_end;
 mod skylake;
 mod zen4;

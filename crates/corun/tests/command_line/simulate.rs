@@ -55,6 +55,22 @@ fn forms_that_were_drawn_at_random_are_predicted() {
     assert!(errors[errors.len() / 2] < 0.045, "{}", errors[errors.len() / 2]);
 }
 
+/// XOP was last in a core of 2015: whatever the host, the block is simulated for another one.
+#[test]
+fn a_block_that_this_host_cannot_execute_is_simulated() {
+    let scratch = Scratch::new();
+    let file = scratch.file("blocks.csv");
+    // imul rcx, rcx; vpcmov xmm0, xmm1, xmm2, xmm3
+    std::fs::write(&file, "block\n480fafc98fe870a2c230\n").unwrap();
+    let outcome = of(&["--model=zen2", "--block-file", file.to_str().unwrap(), "--json=-"]);
+    let answer: Value = serde_json::from_str(&outcome.output).unwrap();
+    assert_eq!(answer["blocks"][0]["predicted"], 3.0, "{answer}");
+    let caveats = answer["caveats"].as_array().unwrap();
+    let of_kind = |kind| caveats.iter().find(|it| it["kind"] == kind);
+    let sentence = of_kind("missing-instructions").unwrap()["sentence"].as_str().unwrap();
+    assert!(sentence.contains("(vpcmov)"), "{sentence}");
+}
+
 #[test]
 fn blocks_without_measurements_get_their_cycles() {
     let scratch = Scratch::new();

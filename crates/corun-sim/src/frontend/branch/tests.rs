@@ -26,7 +26,7 @@ fn model() -> BranchPrediction {
             bubble: 0,
         },
         ahead: 0,
-        round_beside: None,
+        chase_beside: None,
         linking: 0,
         return_stack: 32,
         mispredict: 13,

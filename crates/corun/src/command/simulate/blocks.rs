@@ -1,9 +1,10 @@
 //! Single blocks of code on another core, beside what was measured of them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_blocks::{COPIES, Listed, Vendor, agreement, execute};
+use corun_blocks::{COPIES, Listed, Vendor, agreement, execute_for_any_core};
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, validation_caveat};
 use corun_record::{
@@ -34,11 +35,12 @@ pub(super) fn run(
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
     let mut blocks: Vec<SimulatedBlock> = Vec::new();
+    let mut missing = BTreeMap::new();
     let line = StepProgress::new(arguments.progress.quiet);
     line.begin(Stage::new("simulating blocks", "blocks", rows.len() as u64));
     for row in rows {
         line.advance(1);
-        let (predicted, reason) = match predict(model, &mut lowering, &row)? {
+        let (predicted, reason) = match predict(model, &mut lowering, &row, &mut missing)? {
             Ok(cycles) => (Some(cycles), None),
             Err(reason) => (None, Some(reason)),
         };
@@ -51,6 +53,7 @@ pub(super) fn run(
     let assumed_quotients = lowering.assumed_quotients().clone();
     let caveats = [
         validation_caveat(model)?,
+        caveats::of_missing_instructions(&missing),
         caveats::of_quotients(&assumed_quotients),
         caveats::of_unknown_forms(&unknown_forms),
         caveats::of_timing_rows(timings.usage()),
@@ -82,16 +85,21 @@ fn agreement_of(blocks: &[SimulatedBlock]) -> Option<BlockAgreement> {
     })
 }
 
-/// Cycles of a copy, with the addresses that it touches when it is executed here, or why the block has none.
+/// Cycles of a copy, with the addresses that it touches when it is executed here, or why the block has none. Counts the
+/// blocks of each instruction that this host lacks.
 fn predict(
     model: &CoreModel,
     lowering: &mut Lowering<'_>,
     row: &Listed,
+    missing: &mut BTreeMap<String, u64>,
 ) -> Result<Result<f64, String>, SimulationError> {
-    let executed = match execute(&row.code, 2 * (COPIES + 1)) {
+    let executed = match execute_for_any_core(&row.code, 2 * (COPIES + 1)) {
         Ok(executed) => executed,
         Err(why) => return Ok(Err(why.to_string())),
     };
+    for name in executed.missing() {
+        *missing.entry(name.to_owned()).or_default() += 1;
+    }
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
     let vendor = match model.vendor {
         corun_model::Vendor::Intel => Vendor::Intel,

@@ -23,6 +23,23 @@ pub(super) fn of_windows(trace: &Trace, file: &Path) -> Option<Caveat> {
     ))
 }
 
+/// This host lacks instructions of the blocks, so that nothing is known of what they write.
+pub(super) fn of_missing_instructions(missing: &BTreeMap<String, u64>) -> Option<Caveat> {
+    let names: Vec<&str> = missing.keys().take(NAMED).map(String::as_str).collect();
+    let more = if missing.len() > names.len() { ", ..." } else { "" };
+    (!missing.is_empty()).then(|| {
+        Caveat::new(
+            "missing-instructions",
+            format!(
+                "This host lacks instructions of the blocks and stepped over them ({}{more}). Their own addresses are \
+                 known; an address, a mask or a count of repetitions that is made of their results is taken as it was \
+                 before them.",
+                names.join(", ")
+            ),
+        )
+    })
+}
+
 /// The times of divisions hang on operands, which a trace does not hold.
 pub(super) fn of_quotients(assumed: &BTreeMap<u32, u32>) -> Option<Caveat> {
     let each = assumed.iter().map(|(width, bits)| format!("{bits} bits for {width}-bit divisors"));

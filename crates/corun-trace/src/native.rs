@@ -6,9 +6,10 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use corun_files::TaskStat;
 use corun_machine::descendants::{Mark, Orphans};
 use corun_machine::evidence::gigahertz;
-use rustix::process::Pid;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::output::{Reading, Written};
 use crate::process::{Process, silence};
@@ -25,6 +26,8 @@ pub struct Native {
     pub user_s: f64,
     /// In the kernel, likewise, in seconds.
     pub system_s: f64,
+    /// Whether it waited for processes that it had started.
+    pub has_children: bool,
     /// The clock just before and just after, in GHz, where a chain of multiplications measures it (x86-64).
     pub clock_ghz: Option<[f64; 2]>,
 }
@@ -47,7 +50,7 @@ impl Native {
     ) -> Result<(Self, Option<Written>), TraceError> {
         let mark = Mark::prepare(Orphans::Left);
         let before = clock_ghz();
-        let Run { status, usage, wall_s, interrupted, written } =
+        let Run { status, usage, wall_s, has_children, interrupted, written } =
             run(target, stop, is_watched, mark).map_err(|source| TraceError::Program {
                 program: target.program.clone(),
                 source,
@@ -59,7 +62,7 @@ impl Native {
         };
         let clock_ghz = before.zip(clock_ghz()).map(Into::into);
         let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
-        Ok((Self { ending, wall_s, user_s, system_s, clock_ghz }, written))
+        Ok((Self { ending, wall_s, user_s, system_s, has_children, clock_ghz }, written))
     }
 }
 
@@ -67,6 +70,7 @@ struct Run {
     status: i32,
     usage: libc::rusage,
     wall_s: f64,
+    has_children: bool,
     interrupted: bool,
     written: Option<Written>,
 }
@@ -89,15 +93,30 @@ fn run(target: &Target, stop: &AtomicBool, is_watched: bool, mark: Mark) -> io::
     drop(command);
     let id = Pid::from_child(&child);
     let process = Process::of(id)?;
-    let (ended, interrupted) = process.until(stop, || collect(id))?;
-    let wall_s = begin.elapsed().as_secs_f64();
+    let (ended, interrupted) = process.until(stop, || collect(id, begin))?;
     // What it left running may hold the other end of the pipe.
     mark.end_all();
     let written = reading.and_then(Reading::end).map(|(written, _)| written);
-    ended.map(|(status, usage)| Run { status, usage, wall_s, interrupted, written })
+    ended.map(|(status, usage, wall_s, has_children)| Run {
+        status,
+        usage,
+        wall_s,
+        has_children,
+        interrupted,
+        written,
+    })
 }
 
-fn collect(child: Pid) -> io::Result<(i32, libc::rusage)> {
+/// Waits for the end of a child that began at an instant: its status, what it used, how long it took, and whether it waited for
+/// children of its own.
+fn collect(child: Pid, begin: Instant) -> io::Result<(i32, libc::rusage, f64, bool)> {
+    // It is there until it is collected.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(child), options) {}
+    let wall_s = begin.elapsed().as_secs_f64();
+    let stat = corun_files::kernel_text(format!("/proc/{}/stat", child.as_raw_nonzero()));
+    // Every process has page faults (cminflt, proc_pid_stat(5)).
+    let faults = stat.ok().and_then(|stat| TaskStat::parse(&stat)?.field(11));
     loop {
         let mut status = 0;
         // SAFETY: rusage is plain data; wait4 fills it for a child that has ended.
@@ -107,7 +126,7 @@ fn collect(child: Pid) -> io::Result<(i32, libc::rusage)> {
             libc::wait4(child.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage)
         };
         if id >= 0 {
-            return Ok((status, usage));
+            return Ok((status, usage, wall_s, faults.is_some_and(|count| count > 0)));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {

@@ -17,8 +17,7 @@ use crate::output::{Watch, Written};
 use crate::slow_run::SlowRunNotice;
 use crate::thread_filter::Filter;
 use crate::{
-    Chosen, Ending, FromCall, Native, PreRun, Samples, Target, TraceError, TracePlan, Traced,
-    origin,
+    Chosen, Ending, FromCall, Native, PreRun, Samples, Target, TraceError, TracePlan, Traced, origin, Survey, SurveyedProgram,
 };
 
 /// The request for a trace: the program, the part of its run, and the options.
@@ -73,6 +72,53 @@ pub struct TraceOutcome {
     /// Why the program may have behaved otherwise than without a tracer, a sentence each; they are among the
     /// remarks, too.
     pub doubts: Vec<String>,
+    /// What ran untraced for a notable part of the processor time; none if nothing did, or if it is not known.
+    pub untraced: Option<Untraced>,
+}
+
+/// The processes and programs of a run that are not in its trace.
+#[derive(Debug, Clone)]
+pub struct Untraced {
+    /// Their share of the processor time.
+    pub share: f64,
+    /// The one that takes most, and its share.
+    pub most: (SurveyedProgram, f64),
+    /// Whether they do the work that is asked for.
+    pub is_work: bool,
+}
+
+impl Untraced {
+    /// The share from which on it is said.
+    const NOTABLE: f64 = 0.05;
+    /// The share above which processes do the work.
+    const MOST: f64 = 0.5;
+
+    fn of(survey: &Survey, becomes_another: bool) -> Option<Self> {
+        let first = &survey.programs[0];
+        // Of the first process its own program is traced, and what it becomes by some tracers.
+        let is_traced = |it: &SurveyedProgram| match becomes_another {
+            true => std::ptr::eq(it, first),
+            false => it.is_in_first_process,
+        };
+        let share = survey.share(|it| !is_traced(it));
+        let most = survey.programs.iter().filter(|it| !is_traced(it)).max_by_key(|it| it.time)?;
+        let of_most = survey.share(|it| std::ptr::eq(it, most));
+        let is_work = share > Self::MOST || becomes_another && survey.main().is_executed;
+        (share >= Self::NOTABLE).then(|| Self { share, most: (most.clone(), of_most), is_work })
+    }
+
+    /// What the trace lacks.
+    pub fn sentence(&self) -> String {
+        let (most, share) = &self.most;
+        let copy = if most.is_executed { "" } else { "a copy of " };
+        format!(
+            "The trace is of the command's own program: others that it starts or becomes, which are not traced, take {:.0} % of \
+             the processor time, most of all {copy}`{}` with {:.0} %.",
+            100.0 * self.share,
+            most.line(),
+            100.0 * share
+        )
+    }
 }
 
 /// Traces the program to an output; `progress` hears of recorded instructions.
@@ -114,6 +160,7 @@ pub fn run_trace<W: Write + Send + 'static>(
         wanted: &request.threads,
         threads: Vec::new(),
         recorded: 0,
+        processes: 0,
         progress: Counter::new(progress),
     };
     let watch = (request.runs_again && request.compares_output).then(Watch::begin).flatten();
@@ -122,6 +169,7 @@ pub fn run_trace<W: Write + Send + 'static>(
         .during(chosen.tracer, || chosen.tracer.trace(&request.target, plan, &mut sink, stop));
     let took = begun.elapsed();
     let written = watch.and_then(Watch::end);
+    let processes = sink.processes;
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
     let begun_threads = sink.threads.len();
     drop(sink);
@@ -143,7 +191,7 @@ pub fn run_trace<W: Write + Send + 'static>(
     let is_alike = |native: &Native| native.ending == traced.ending;
     let comparable = native.as_ref().filter(|native| is_alike(native)).map(NativeRun::from);
     let outputs = written.zip(written_alone).filter(|(traced, alone)| traced != alone);
-    let doubts: Vec<String> = match &native {
+    let mut doubts: Vec<String> = match &native {
         Some(native) if is_alike(native) => {
             outputs.map(|(traced, alone)| wrote_otherwise(chosen.tracer, traced, alone))
         }
@@ -153,10 +201,15 @@ pub fn run_trace<W: Write + Send + 'static>(
     .into_iter()
     .chain(native.as_ref().and_then(|native| took_long(request, chosen.tracer, took, native)))
     .collect();
+    let untraced = request.untraced(&traced, processes, native.as_ref(), stop);
+    if !request.runs_again || untraced.is_none() {
+        traced.remarks.extend(unsurveyed(&traced, processes));
+    }
+    doubts.extend(untraced.as_ref().map(Untraced::sentence));
     traced.remarks.extend(doubts.iter().cloned());
     let closing = Closing { native: comparable, ..Closing::from(&traced) };
     let output = writer.finish(closing)?;
-    Ok((TraceOutcome { traced, recorded, threads, took, native, doubts }, output))
+    Ok((TraceOutcome { traced, recorded, threads, took, native, doubts, untraced }, output))
 }
 
 impl TraceRequest {
@@ -192,6 +245,23 @@ impl TraceRequest {
         })
     }
 
+    /// What the trace lacks, from one more run without a tracer, where there may be anything.
+    fn untraced(
+        &self,
+        traced: &Traced,
+        processes: u32,
+        native: Option<&Native>,
+        stop: &AtomicBool,
+    ) -> Option<Untraced> {
+        let native = native?;
+        if !(traced.becomes_another || processes > 0 || native.has_children) {
+            return None;
+        }
+        let survey =
+            Survey::run(&self.target, stop).ok().filter(|_| !stop.load(Ordering::Relaxed))?;
+        Untraced::of(&survey, traced.becomes_another)
+    }
+
     fn native(
         &self,
         traced: &Traced,
@@ -203,6 +273,18 @@ impl TraceRequest {
             && !stop.load(Ordering::Relaxed);
         is_wanted.then(|| Native::run_and_watch(&self.target, stop, is_watched)).transpose()
     }
+}
+
+/// What ran untraced, where it is not known what work it did.
+fn unsurveyed(traced: &Traced, processes: u32) -> Vec<String> {
+    let children = (processes > 0).then(|| match processes {
+        1 => "The program started a process, which was not traced.".to_owned(),
+        _ => format!("The program started {processes} processes, which were not traced."),
+    });
+    let another = traced
+        .becomes_another
+        .then(|| "The program became another one (exec), which was not traced.".to_owned());
+    children.into_iter().chain(another).collect()
 }
 
 impl From<&Native> for NativeRun {

@@ -2,7 +2,7 @@
 
 use corun_record::Counter;
 
-use crate::{Block, BlockId, OrderedMarker, Sink, SinkError, ThreadId, TouchedLines};
+use crate::{Block, BlockId, Marker, OrderedMarker, Sink, SinkError, ThreadId, TouchedLines};
 
 /// A sink that passes on the requested threads and counts their instructions.
 pub(crate) struct Filter<'a> {
@@ -12,6 +12,8 @@ pub(crate) struct Filter<'a> {
     /// Each thread's identity in the inner sink, if it is wanted.
     pub(crate) threads: Vec<Option<ThreadId>>,
     pub(crate) recorded: u64,
+    /// Processes that the program started where it was recorded.
+    pub(crate) processes: u32,
     /// Reports their number meanwhile.
     pub(crate) progress: Counter<'a>,
 }
@@ -44,6 +46,7 @@ impl Sink for Filter<'_> {
     }
 
     fn mark(&mut self, thread: ThreadId, marker: OrderedMarker) -> Result<(), SinkError> {
+        self.processes += u32::from(matches!(marker.marker, Marker::Forked(_)));
         let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
         self.inner.mark(inner, marker)
     }

@@ -32,7 +32,6 @@ pub(super) struct Run<'a> {
     /// The one that executes code, and what is left of its turn.
     running: Option<(Pid, u32)>,
     ending: Option<Ending>,
-    has_children: bool,
 }
 
 impl<'a> Run<'a> {
@@ -46,7 +45,6 @@ impl<'a> Run<'a> {
             ready: VecDeque::new(),
             running: None,
             ending: None,
-            has_children: false,
         }
     }
 
@@ -77,13 +75,9 @@ impl<'a> Run<'a> {
     fn traced(self) -> Result<Traced, TraceError> {
         let ending = self.ending.ok_or_else(|| failed("the program", "it was lost"))?;
         let unknown = self.blocks.left_out;
-        let remarks = [
-            (unknown > 0).then(|| {
-                format!("{unknown} instructions that the decoder does not know were left out.")
-            }),
-            self.has_children
-                .then(|| "The processes that the program started were not traced.".to_owned()),
-        ];
+        let remarks = [(unknown > 0).then(|| {
+            format!("{unknown} instructions that the decoder does not know were left out.")
+        })];
         Ok(Traced {
             ending,
             instructions: self.blocks.instructions,
@@ -157,7 +151,6 @@ impl<'a> Run<'a> {
     fn cloned(&mut self, tid: Pid) -> Result<(), StepError> {
         let child = Pid::from_raw(ptrace::getevent(tid)? as i32);
         if !self.is_thread(child) {
-            self.has_children = true;
             if let Some(thread) = self.threads.get_mut(&tid) {
                 let marker = Marker::Forked(child.as_raw().cast_unsigned());
                 self.blocks.mark(&mut thread.pending, marker)?;

@@ -12,8 +12,7 @@ use corun_record::{Actionable, Exit, Progress, Stage};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
-    Ending, FromCall, Part, Samples, SlowRunNotice, SystemCall, TraceError, TraceOutcome,
-    TracePlan, TraceRequest, choose_for, run_trace,
+    Ending, FromCall, Part, Samples, SlowRunNotice, SystemCall, TraceError, TraceOutcome, TracePlan, TraceRequest, choose_for, run_trace, Untraced,
 };
 
 use super::Writable;
@@ -162,6 +161,9 @@ pub(super) fn run(arguments: &Arguments, program: &TracedArguments) -> Result<Ex
             arguments.say(remark);
         }
     }
+    if let Some(untraced) = outcome.untraced.as_ref().filter(|it| it.is_work) {
+        return Err(untraced_work(untraced, &arguments.output));
+    }
     let interrupted = outcome.traced.ending == Ending::Interrupted;
     Ok(code(if interrupted { Exit::Interrupted } else { Exit::Done }))
 }
@@ -221,6 +223,30 @@ fn summary(outcome: &TraceOutcome, bytes: u64, output: &Path) -> String {
         corun_record::shown(output),
         grouped(bytes),
         traced.ending
+    )
+}
+
+/// The trace is kept, and is not of what does the work.
+fn untraced_work(untraced: &Untraced, output: &Path) -> Problem {
+    let (most, share) = &untraced.most;
+    let next_step = match (&most.target, most.is_executed) {
+        (Ok(_), true) => format!("Trace what does the work: corun trace ... -- {}", most.line()),
+        (Err(why), true) => format!(
+            "Give `{}` itself with what it needs: as the command starts it {why}.",
+            most.line()
+        ),
+        (_, false) => "Let the program do its work in one process.".to_owned(),
+    };
+    Problem::failed(
+        format!(
+            "expected a program that does its work itself, found that {:.0} % of the processor time is that of others, most of \
+             all `{}` with {:.0} %; {} holds the rest",
+            100.0 * untraced.share,
+            most.line(),
+            100.0 * share,
+            corun_record::shown(output)
+        ),
+        next_step,
     )
 }
 

@@ -86,6 +86,28 @@ fn another_output_than_alone_is_said() {
     assert_eq!(fs::read_to_string(scratch.file("output")).unwrap(), "same\n");
 }
 
+#[test]
+fn a_trace_without_what_does_the_work_is_kept_and_is_an_error() {
+    let work = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; exit 0";
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        for (script, named) in [
+            (format!("sh -c '{work}' word; exit 0"), "most of all `sh -c "),
+            (format!("({work}); exit 0"), "most of all a copy of `"),
+        ] {
+            let scratch = Scratch::new();
+            let outcome = reported(tracer, &scratch, &[], &["sh", "-c", &script]);
+            assert_eq!(outcome.exit, Some(1), "{tracer}: {}", outcome.errors);
+            let begin = "The trace is of the command's own program";
+            assert!(outcome.errors.starts_with(begin), "{tracer}: {}", outcome.errors);
+            assert!(outcome.errors.contains(named), "{tracer}: {}", outcome.errors);
+            let error = "corun: expected a program that does its work itself";
+            assert!(outcome.errors.contains(error), "{tracer}: {}", outcome.errors);
+            let info = info(&scratch.file("trace"));
+            assert!(info["closing"]["remarks"].to_string().contains(begin), "{tracer}: {info}");
+        }
+    }
+}
+
 /// A child that stays when the program has ended is ended; what was written until then comes out.
 #[test]
 fn output_is_not_lost_where_a_child_stays() {

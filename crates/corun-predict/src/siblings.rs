@@ -198,13 +198,15 @@ pub(crate) fn misses(alone: &SimulatedWindows, beside: &SimulatedWindows) -> Vec
     names.into_iter().enumerate().map(rate).collect()
 }
 
-/// The misses of each cache.
-fn caches(requests: &MemoryRequests) -> [(&'static str, u64); 4] {
+/// The misses of each cache that the program waits for, each also one of the caches before it; and what memory serves, to
+/// prefetchers too, which take its bandwidth.
+fn caches(requests: &MemoryRequests) -> [(&'static str, u64); 5] {
     [
         ("L1I", requests.l1i_misses),
         ("L1D", requests.l1d_misses),
-        ("L2", requests.l2_misses),
-        ("L3", requests.main),
+        ("L2", requests.l2_demand_misses),
+        ("L3", requests.l3_demand_misses),
+        (MissRate::FROM_MEMORY, requests.main),
     ]
 }
 

@@ -106,15 +106,21 @@ pub struct TracedWorkload {
     pub workers: u32,
 }
 
-/// How often a program misses in a cache.
+/// How often a program misses in a cache, or memory serves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MissRate {
-    /// The cache: `L1I`, `L1D`, `L2` or `L3`.
+    /// The cache: `L1I`, `L1D`, `L2` or `L3`, whose misses the program waits for; or [`Self::FROM_MEMORY`], the lines that
+    /// memory serves, to prefetchers too.
     pub cache: String,
     /// Misses in 1000 instructions, alone.
     pub alone: f64,
     /// The same beside the siblings.
     pub beside: f64,
+}
+
+impl MissRate {
+    /// The name of what memory serves.
+    pub const FROM_MEMORY: &str = "from memory";
 }
 
 /// A resource that decides what sharing the core does.

@@ -70,9 +70,13 @@ pub struct MemoryRequests {
     pub l1d_misses: u64,
     /// Lines of code that the first level did not have.
     pub l1i_misses: u64,
-    /// Requests of the first level that the second did not have.
+    /// Requests of the first level, also those of its prefetchers, that the second did not have.
     pub l2_misses: u64,
-    /// Lines that came from memory.
+    /// Misses of the first level of which the second had nothing either, without those of prefetchers.
+    pub l2_demand_misses: u64,
+    /// Those of them of which the last level had nothing either.
+    pub l3_demand_misses: u64,
+    /// Lines that came from memory, also those that prefetchers requested.
     pub main: u64,
     /// Lines that came from another core.
     pub transfers: u64,
@@ -113,6 +117,8 @@ impl MemoryRequests {
             l1d_misses: by(self.l1d_misses, other.l1d_misses),
             l1i_misses: by(self.l1i_misses, other.l1i_misses),
             l2_misses: by(self.l2_misses, other.l2_misses),
+            l2_demand_misses: by(self.l2_demand_misses, other.l2_demand_misses),
+            l3_demand_misses: by(self.l3_demand_misses, other.l3_demand_misses),
             main: by(self.main, other.main),
             transfers: by(self.transfers, other.transfers),
             walks: by(self.walks, other.walks),

@@ -180,13 +180,13 @@ pub fn figures(prediction: &Prediction) -> Table {
     table
 }
 
-/// The ratio of a metric's two figures; that of cycles has an interval.
+/// The ratio of a metric's two figures, where they are of the same work; that of cycles has an interval.
 fn over_measured(prediction: &Prediction, metric: Metric) -> String {
     let value = |source| prediction.estimate(metric, source).map(|it| it.value);
     let whole = prediction.estimate(Metric::PredictedToMeasured, Source::Predicted);
     match (metric, whole, value(Source::Predicted), value(Source::Measured)) {
         (Metric::Cycles, Some(whole), ..) => format!("{} ({})", ratio(whole), interval(whole)),
-        (_, _, Some(predicted), Some(measured)) => format!("{:.2}", predicted / measured),
+        (_, Some(_), Some(predicted), Some(measured)) => format!("{:.2}", predicted / measured),
         _ => "-".to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! What a busy sibling does to a program, in words: the answer, why, and what to do.
 
 use corun_record::{
-    Answer, Cause, Effect, Estimate, Metric, Observation, Placement, PredictedPlacement,
+    Answer, Cause, Effect, Estimate, Metric, MissRate, Observation, Placement, PredictedPlacement,
     PredictedStacked, Prediction, Source, WhatIf,
 };
 use corun_stats::{TOO_UNCERTAIN, percent};
@@ -50,8 +50,20 @@ pub fn answers(prediction: &Prediction) -> Vec<String> {
     let sentences = prediction.beside.iter().filter_map(|it| answer(prediction, it));
     let measured = measured_yields(prediction).filter_map(|it| measured(prediction, it));
     let stacked = prediction.stacked.iter().map(|it| turns(prediction, it));
-    sentences.chain(stacked).chain(measured).chain(mistrust(prediction)).collect()
+    let limits = prediction.caveats.iter().filter(|it| LIMITS.contains(&it.kind.as_str()));
+    let limits = limits.map(|it| it.sentence.clone());
+    sentences.chain(stacked).chain(measured).chain(mistrust(prediction)).chain(limits).collect()
 }
+
+/// The caveats that say of which program, process or part of a run the answer is.
+const LIMITS: [&str; 6] = [
+    "becomes-another",
+    "children",
+    "processes-unknown",
+    "runs-by-time",
+    "other-work",
+    "time-limit",
+];
 
 /// What copies do that take turns, and what the hardware gains over that.
 fn turns(prediction: &Prediction, stacked: &PredictedStacked) -> String {
@@ -270,18 +282,25 @@ pub fn reasons(prediction: &Prediction) -> Vec<String> {
 
 /// Where the data and the code are, alone and beside.
 fn data(placement: &PredictedPlacement) -> Option<String> {
-    let rates: Vec<String> = placement
+    let (memory, caches): (Vec<_>, Vec<_>) = placement
         .misses
         .iter()
         .filter(|it| it.alone.max(it.beside) >= 0.05)
-        .map(|it| format!("{} {:.1} alone, {:.1} beside", it.cache, it.alone, it.beside))
-        .collect();
-    match rates.is_empty() {
-        true => {
-            Some("Its code and data stay in the first-level caches, alone and beside.".to_owned())
-        }
-        false => Some(format!("Misses in 1000 instructions: {}.", rates.join("; "))),
+        .partition(|it| it.cache == MissRate::FROM_MEMORY);
+    let rate = |it: &MissRate| format!("{:.1} alone, {:.1} beside", it.alone, it.beside);
+    let caches: Vec<String> =
+        caches.into_iter().map(|it| format!("{} {}", it.cache, rate(it))).collect();
+    let mut sentence = match caches.is_empty() {
+        true => "Its code and data are in the first-level caches, alone and beside.".to_owned(),
+        false => format!("Misses in 1000 instructions: {}.", caches.join("; ")),
+    };
+    for it in memory {
+        sentence.push_str(&format!(
+            " Lines from memory, prefetched ones too: {} in as many.",
+            rate(it)
+        ));
     }
+    Some(sentence)
 }
 
 /// Recommendations for running the program.

@@ -269,7 +269,11 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
             cause(Effect::Costs, "sibling: ports", 0.6),
             cause(Effect::Costs, "L2", 0.2),
         ],
-        misses: vec![rate("L1I", 0.0, 0.01), rate("L1D", 2.0, 9.04)],
+        misses: vec![
+            rate("L1I", 0.0, 0.01),
+            rate("L1D", 2.0, 9.04),
+            rate(MissRate::FROM_MEMORY, 18.0, 18.2),
+        ],
         apart: Some(1.5),
     });
     let work = Estimate { value: 2.0 / slowdown, ..estimate(2.0 / slowdown, half) };

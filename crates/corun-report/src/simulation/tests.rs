@@ -32,7 +32,8 @@ fn a_program_is_shown_with_its_stack_by_category() {
         "command": ["gzip", "FILE"], "warmup": 0, "pages": "huge",
         "instructions": 2_000_000, "cycles": 1_000_000, "ipc": 2.0, "ghz": 2.5, "seconds": 0.0004,
         "mispredicts": 3000,
-        "requests": { "l1d_misses": 5000, "l1i_misses": 0, "l2_misses": 0, "main": 10, "transfers": 0,
+        "requests": { "l1d_misses": 5000, "l1i_misses": 0, "l2_misses": 0, "l2_demand_misses": 0,
+            "l3_demand_misses": 0, "main": 10, "transfers": 0,
                       "walks": 0, "prefetches": 0 },
         "stack": { "retiring": 600_000.0, "L1D": 300_000.0, "scheduler": 99_900.0, "L2": 100.0 },
         "occupancy": { "queue": 12.34 }, "unknown_forms": {}

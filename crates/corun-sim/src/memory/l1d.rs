@@ -109,6 +109,7 @@ impl Memory {
                 let begin = core.fill_conflict.begin(line, core.mshrs.of(requester).free(start));
                 let access = Access { core: number, requester, line, is_write };
                 let Fill { ready, origin, evicted, .. } = self.fill_l1d(access, begin);
+                self.cores[number].note_origin(requester, origin);
                 let evicted = SiblingEviction::of(is_evicted, ready - start, evicted);
                 self.cores[number].mshrs.of(requester).take(ready);
                 if self.cores[number].next_line && !(line + 1).is_multiple_of(LINES_OF_A_PAGE) {

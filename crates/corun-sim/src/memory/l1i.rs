@@ -22,6 +22,7 @@ impl Memory {
         core.counts(requester).l1i_misses += 1;
         let is_evicted = core.l1i.of(requester).was_evicted(line, requester.thread);
         let Fill { ready, origin, evicted, .. } = self.fill_l1i(number, requester, line, start);
+        self.cores[number].note_origin(requester, origin);
         let evicted = SiblingEviction::of(is_evicted, ready - start, evicted);
         Reply { ready, translation, origin, evicted }
     }

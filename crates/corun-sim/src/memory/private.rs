@@ -1,6 +1,6 @@
 //! What each core has of its own.
 
-use crate::memory::Request;
+use crate::memory::{Origin, Request};
 use crate::memory::cache::{Cache, Held};
 use crate::memory::fill_conflict::FillConflict;
 use crate::memory::line::Line;
@@ -83,6 +83,13 @@ impl Private {
             adjacent: hierarchy.prefetch.adjacent,
             requests: vec![MemoryRequests::default(); threads.max(1)],
         }
+    }
+
+    /// Counts where a line came from that the first level did not have.
+    pub(super) fn note_origin(&mut self, requester: Requester, origin: Origin) {
+        let counts = self.counts(requester);
+        counts.l2_demand_misses += u64::from(!matches!(origin, Origin::L1 | Origin::L2));
+        counts.l3_demand_misses += u64::from(matches!(origin, Origin::Main | Origin::OtherCore));
     }
 
     /// What a thread has asked for.

@@ -140,6 +140,25 @@ fn prefetchers_hide_what_has_a_pattern() {
 }
 
 #[test]
+fn who_misses_in_a_level_has_missed_in_the_one_before() {
+    for name in ["zen4", "skylake", "coffee-lake"] {
+        let model = corun_model::find(name).unwrap();
+        let mut memory = Memory::new(&model, &[1]);
+        // Lines in a row, which prefetchers request from memory, and lines that lie anywhere.
+        let anywhere = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 << 6;
+        let lines = (0..20_000).map(|number| 64 * number).chain((0..2000).map(anywhere));
+        lines.fold(0, |now, address| memory.load(request(0, address), now).ready + 4);
+        let found = memory.requests(0, 0);
+        let first = found.l1d_misses + found.l1i_misses;
+        assert!(first >= found.l2_demand_misses, "{name}: {found:?}");
+        assert!(found.l2_demand_misses >= found.l3_demand_misses, "{name}: {found:?}");
+        assert!(found.l3_demand_misses >= 1900, "{name}: {found:?}");
+        // What memory serves is more than that, and more than the second level misses.
+        assert!(found.main > 2 * found.l2_demand_misses, "{name}: {found:?}");
+    }
+}
+
+#[test]
 fn a_line_that_two_write_goes_to_and_fro() {
     let model = zen4();
     let mut memory = Memory::new(&model, &[1, 1]);

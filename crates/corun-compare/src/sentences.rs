@@ -57,6 +57,7 @@ fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> 
                 .to_owned()
         }
         Some(Unsettled::TooUncertain) => "an interval over orders of magnitude".to_owned(),
+        Some(Unsettled::BeyondReach) => "more than the workers can do".to_owned(),
         _ => format!("which holds \"no change\" and does not lie within ± {bound}"),
     }
 }

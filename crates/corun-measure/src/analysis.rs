@@ -11,6 +11,7 @@ use corun_record::{
 
 use corun_workload::Row;
 
+use crate::attainable::most_work;
 use crate::caveats;
 pub use crate::comparison::Workers;
 use crate::comparison::{Comparison, comparisons, headline};
@@ -18,7 +19,7 @@ use crate::cpu_use;
 use crate::foreign_load::ForeignLoadByArm;
 use crate::sentences::Finding;
 use crate::series::Series;
-use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, Circumstances, ForeignLoad, decide};
+use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, Circumstances, ForeignLoad, Unsettled, decide};
 
 /// Resamples of the bootstrap diagnostic.
 const RESAMPLES: usize = 2000;
@@ -96,7 +97,17 @@ pub fn analyse(
     if question.workers == Workers::Service {
         comparisons.retain(|it| it.metric != Metric::SiblingSlowdown);
     }
+    let beyond: Vec<[&str; 2]> = comparisons
+        .iter()
+        .filter(|it| analyst.is_beyond_reach(it))
+        .map(|it| [it.arm.as_str(), it.against.as_str()])
+        .collect();
     for comparison in &comparisons {
+        let [arm, against] = [comparison.arm.as_str(), comparison.against.as_str()];
+        // Other metrics of the two arms restate the same ratio.
+        if beyond.contains(&[arm, against]) || beyond.contains(&[against, arm]) {
+            continue;
+        }
         let logs = analyst.throughput.comparison(comparison);
         let against = Some(comparison.against.as_str());
         let load = analyst.disturbed.between(comparison);
@@ -238,6 +249,19 @@ impl Analyst<'_> {
         })
     }
 
+    /// Whether the ratio of a comparison is larger than the machine can have.
+    fn is_beyond_reach(&self, comparison: &Comparison) -> bool {
+        let of_arm = |id: &str| self.arms.iter().find(|arm| arm.id == id);
+        let all_work = Comparison { sign: 1.0, ..comparison.of_all_work() };
+        let limit = || {
+            let arms = [of_arm(&comparison.arm)?, of_arm(&comparison.against)?];
+            most_work(comparison.metric, arms, self.question.workers, self.cpu_share)
+        };
+        let logs = self.throughput.comparison(&all_work);
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        limit().is_some_and(|most| mean.exp() > most)
+    }
+
     /// The verdict on a comparison: does the arm do more work than the other?
     fn verdict(&self, comparison: &Comparison) -> Option<Verdict> {
         let of_arm = |id: &str| self.arms.iter().find(|arm| arm.id == id);
@@ -255,8 +279,11 @@ impl Analyst<'_> {
             noise_floor: noise_floor.unwrap_or(0.0),
         };
         let waits = self.cpu_share.filter(|&share| cpu_use::hardly_uses_a_cpu(share));
-        let circumstances =
-            Circumstances { program_waits: waits.is_some(), load_decides: load.decides() };
+        let circumstances = Circumstances {
+            program_waits: waits.is_some(),
+            is_beyond_reach: self.is_beyond_reach(comparison),
+            load_decides: load.decides(),
+        };
         let judged = decide(&gain, bounds, circumstances);
         let answer = judged.answer(Answer::ALL);
         let equivalence_level = 1.0 - 2.0 * (1.0 - self.question.level);
@@ -286,6 +313,7 @@ impl Analyst<'_> {
             noise_floor,
             equivalence: estimate
                 .at_level(equivalence_level)
+                .filter(|_| !circumstances.is_beyond_reach)
                 .as_ref()
                 .map(on_ratio_scale)
                 .filter(is_finite),
@@ -343,6 +371,67 @@ mod tests {
         let analysis = analyse(&arms, &samples, &question, None);
         let verdict = analysis.verdicts.iter().find(|it| it.metric == Metric::SmtYield);
         verdict.expect("spread and full are compared").sentence.clone()
+    }
+
+    /// The analysis of one worker and of two, each on a core of its own, where the two do `factor` times the work of the one.
+    fn scaled(factor: f64) -> Analysis {
+        let arms = [
+            Arm::new(Placement::Single, 1, 1, vec![0]),
+            Arm::new(Placement::Spread(None), 2, 2, vec![0, 1]),
+        ];
+        let sample = |block: u32, position: u32| {
+            let arm = &arms[position as usize];
+            let noise = 1.0 + 0.002 * f64::from(block % 3);
+            let makespan_s = if position == 0 { factor / 2.0 } else { noise };
+            let worker = WorkerSample {
+                seconds: makespan_s,
+                subtracted_s: None,
+                runs: 1,
+                cpus: Default::default(),
+                check: None,
+            };
+            Sample {
+                block,
+                position,
+                arm: arm.id.clone(),
+                makespan_s,
+                throughput: f64::from(arm.workers) / makespan_s,
+                workers: vec![worker; arm.workers as usize],
+                evidence: Evidence {
+                    user_s: makespan_s * f64::from(arm.workers),
+                    ..Evidence::default()
+                },
+                ..Sample::default()
+            }
+        };
+        let samples: Vec<Sample> =
+            (0..8).flat_map(|block| [sample(block, 0), sample(block, 1)]).collect();
+        let question = AnalysisRequest {
+            practical: 0.02,
+            level: 0.95,
+            seed: 1,
+            mode: Mode::Copies,
+            workers: Workers::Alike,
+            row: None,
+        };
+        analyse(&arms, &samples, &question, None)
+    }
+
+    #[test]
+    fn a_factor_that_the_machine_cannot_have_is_no_figure() {
+        let compared = |analysis: &Analysis| {
+            analysis.observations.iter().filter(|it| it.against.is_some()).count()
+        };
+        let (sound, beyond) = (scaled(1.97), scaled(4.94));
+        assert!(compared(&sound) > 0 && sound.verdicts[0].sentence.contains("2 cores do 1.96"));
+        assert_eq!(compared(&beyond), 0, "{:?}", beyond.observations);
+        let Verdict { answer, sentence, equivalence, .. } = &beyond.verdicts[0];
+        assert_eq!((*answer, *equivalence), (Answer::Inconclusive, None));
+        assert_eq!(
+            sentence,
+            "Using all cores at once: inconclusive, because spread did more than its workers can: something held up the \
+             runs of single. Repeat it on an idle machine."
+        );
     }
 
     #[test]

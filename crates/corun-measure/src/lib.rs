@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod analysis;
+pub mod attainable;
 pub mod caveats;
 pub mod comparison;
 pub mod cores;

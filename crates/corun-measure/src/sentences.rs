@@ -50,6 +50,11 @@ impl Finding<'_> {
             Verdict::Inconclusive(Unsettled::TooUncertain) => {
                 format!("{subject}: {TOO_UNCERTAIN}. {}", self.too_wide())
             }
+            Verdict::Inconclusive(Unsettled::BeyondReach) => format!(
+                "{subject}: inconclusive{beside}, because {} did more than its workers can: something held up the runs of \
+                 {}. Repeat it on an idle machine.",
+                self.arm.id, self.against.id
+            ),
             Verdict::Inconclusive(Unsettled::ForeignLoad) => {
                 let measured = match self.says_something() {
                     true => format!("Measured: {finding} ({interval})."),
@@ -234,6 +239,7 @@ fn reason(unsettled: Unsettled, practical: f64, noise_floor: Option<f64>) -> Str
         ),
         Unsettled::ProgramWaits => "of a program that waits most of its time".to_owned(),
         Unsettled::TooUncertain => TOO_UNCERTAIN.to_owned(),
+        Unsettled::BeyondReach => "more than the workers can do".to_owned(),
     }
 }
 

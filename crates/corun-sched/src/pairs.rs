@@ -122,7 +122,17 @@ impl Pairs {
                 let kind = &self.kinds[place];
                 Err(wrong(format!("expected each kind once, found \"{kind}\" again")))
             }
-            None => Ok(self),
+            None => {
+                let speedup = self.iter().find(|(.., it)| !it.is_slowdown()).map(
+                    |(one, other, found)| {
+                        wrong(format!(
+                            "expected that {one} takes as long beside {other} as alone or longer, found {:.3} times as long",
+                            found.value()
+                        ))
+                    },
+                );
+                speedup.map_or(Ok(self), Err)
+            }
         }
     }
 

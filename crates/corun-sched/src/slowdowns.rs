@@ -15,6 +15,9 @@ pub struct Ratio {
     denominator: u64,
 }
 
+/// A busy sibling makes nothing faster, but for what a measurement leaves open.
+const LEAST_SLOWDOWN: f64 = 0.95;
+
 /// Slowdowns by pairs of kinds of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slowdowns {
@@ -82,6 +85,13 @@ impl FromStr for Ratio {
         let ratio = Self::new(numerator, denominator).ok_or_else(wrong)?;
         let is_sensible = (1e-3..=1e3).contains(&ratio.value());
         if is_sensible { Ok(ratio) } else { Err(wrong()) }
+    }
+}
+
+impl Ratio {
+    /// Whether work takes as long beside a sibling as alone, or longer; what was measured may be a little below.
+    pub fn is_slowdown(self) -> bool {
+        self.value() >= LEAST_SLOWDOWN
     }
 }
 

@@ -46,6 +46,8 @@ pub enum Unsettled {
     ForeignLoad,
     /// There is a difference, but one that two identical arms can show by noise alone here.
     WithinNoiseFloor,
+    /// The ratio is larger than the machine can have.
+    BeyondReach,
 }
 
 /// Bounds that an effect must exceed to be claimed, on the log scale.
@@ -62,6 +64,8 @@ pub struct Bounds {
 pub struct Circumstances {
     /// The program waits most of the time.
     pub program_waits: bool,
+    /// The ratio is larger than the machine can have.
+    pub is_beyond_reach: bool,
     /// Load of others was as heavy and frequent as [`ForeignLoad::decides`](crate::ForeignLoad::decides) means.
     pub load_decides: bool,
 }
@@ -78,6 +82,8 @@ pub fn decide(estimate: &Estimate, bounds: Bounds, circumstances: Circumstances)
     };
     if circumstances.program_waits {
         Verdict::Inconclusive(Unsettled::ProgramWaits)
+    } else if circumstances.is_beyond_reach && judged != too_uncertain {
+        Verdict::Inconclusive(Unsettled::BeyondReach)
     } else if circumstances.load_decides || judged == too_uncertain && is_widened_by_load() {
         Verdict::Inconclusive(Unsettled::ForeignLoad)
     } else {
@@ -186,16 +192,18 @@ mod tests {
 
     #[test]
     fn circumstances_override_what_the_figures_say() {
-        use Unsettled::{ForeignLoad, ProgramWaits, TooUncertain};
+        use Unsettled::{BeyondReach, ForeignLoad, ProgramWaits, TooUncertain};
         let bounds = Bounds { practical: TWO_PERCENT, noise_floor: 0.0 };
         let (quiet, waits) =
-            (Circumstances::default(), Circumstances { program_waits: true, load_decides: true });
+            (Circumstances::default(), Circumstances { program_waits: true, is_beyond_reach: true, load_decides: true });
         let loaded = Circumstances { load_decides: true, ..quiet };
+        let beyond = Circumstances { is_beyond_reach: true, ..loaded };
         let (clear, wide) = (estimate(0.1, 0.05), estimate(0.1, 3.0));
         for (estimate, circumstances, expected) in [
             (clear, quiet, Verdict::Helps),
             (clear, loaded, Verdict::Inconclusive(ForeignLoad)),
             (clear, waits, Verdict::Inconclusive(ProgramWaits)),
+            (clear, beyond, Verdict::Inconclusive(BeyondReach)),
             (wide, quiet, Verdict::Inconclusive(TooUncertain)),
             (wide.allowing(0.5), quiet, Verdict::Inconclusive(TooUncertain)),
             (clear.allowing(3.0), quiet, Verdict::Inconclusive(ForeignLoad)),

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use corun_record::{Arm, Goal, Placement, Standing, ThreadAnswer, ThreadVerdict};
-use corun_stats::{ForeignLoad, percent};
+use corun_record::{Arm, Goal, Metric, Placement, Standing, ThreadAnswer, ThreadVerdict};
+use corun_stats::{Estimate, ForeignLoad, TOO_UNCERTAIN, percent, says_something};
 
 use super::experiment::{SweepOutcome, SweepSchedule, Tried, twin_id};
 use super::grid::Grid;
 use super::objective::slowest_p99;
 use super::search::Conclusion;
+use crate::attainable::most_work;
+use crate::comparison::Workers;
 use crate::cpu_use;
 use crate::foreign_load;
 
@@ -26,11 +28,11 @@ pub(crate) fn of(
 ) -> Option<ThreadAnswer> {
     let conclusion = outcome.conclusion.as_ref()?;
     let chosen = &outcome.tried.get(conclusion.chosen)?.arm;
-    let story = Story { grid, schedule, outcome, conclusion, chosen };
+    let story = Story { grid, schedule, outcome, conclusion, chosen, cpu_share };
     let ids = |standing| story.of(standing).map(|tried| tried.arm.id.clone()).collect();
     Some(ThreadAnswer {
         verdict: conclusion.verdict,
-        sentence: story.sentence(cpu_share),
+        sentence: story.sentence(),
         arm: chosen.id.clone(),
         workers: chosen.workers,
         equal: ids(Standing::Equal),
@@ -45,6 +47,28 @@ struct Story<'a> {
     outcome: &'a SweepOutcome,
     conclusion: &'a Conclusion,
     chosen: &'a Arm,
+    /// The share of its time for which the program uses a CPU, if it is known.
+    cpu_share: Option<f64>,
+}
+
+/// Whether the chosen arm may have done so much more than another.
+pub(crate) fn is_attainable(
+    grid: &Grid,
+    goal: Goal,
+    [chosen, other]: [&Arm; 2],
+    tried: &Tried,
+    cpu_share: Option<f64>,
+) -> bool {
+    let Some(beside) = tried.beside_chosen.as_ref().filter(|_| goal != Goal::Energy) else {
+        return true;
+    };
+    let mut chosen = chosen.clone();
+    if chosen.cpus.is_empty() {
+        // Placed by the kernel: on all of them at most.
+        chosen.cpus = (0..grid.cpus()).collect();
+    }
+    let most = most_work(Metric::Speedup, [&chosen, other], Workers::Together, cpu_share);
+    most.is_none_or(|most| -beside.log <= most.ln())
 }
 
 impl<'a> Story<'a> {
@@ -58,7 +82,7 @@ impl<'a> Story<'a> {
         all.filter(move |(_, own)| **own == standing).map(|(tried, _)| tried)
     }
 
-    fn sentence(&self, cpu_share: Option<f64>) -> String {
+    fn sentence(&self) -> String {
         let what = place(self.chosen, self.grid);
         let used = match self.is_disturbed() {
             true => format!("While other programs run on these CPUs, use {what}"),
@@ -73,7 +97,7 @@ impl<'a> Story<'a> {
             ThreadVerdict::GoodEnough => format!("{used}: {}.", self.good_enough()),
             ThreadVerdict::Undecided => self.undecided(&what),
         };
-        let parts = [Some(said), self.latency(), self.untried(), waiting(cpu_share)];
+        let parts = [Some(said), self.latency(), self.untried(), waiting(self.cpu_share)];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
@@ -95,7 +119,11 @@ impl<'a> Story<'a> {
             self.outcome.tried.iter().filter_map(|tried| Some((tried, self.mean_p99(&tried.arm)?)));
         let (tried, p99) = others.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         let times = own / p99;
-        let work = tried.beside_chosen.as_ref()?.ratio()[0];
+        let beside = tried.beside_chosen.as_ref()?;
+        let [work, low, high] = beside.ratio();
+        if !says_something(work, low, high) {
+            return None;
+        }
         (times >= MUCH_SLOWER).then(|| {
             format!(
                 "Its p99 is {times:.1} times that of {}, which does {work:.2} times the work: `--goal latency` chooses by p99.",
@@ -118,10 +146,16 @@ impl<'a> Story<'a> {
     fn best(&self) -> String {
         let others = self.ran().filter_map(|tried| {
             let beside = tried.beside_chosen.as_ref()?;
-            Some((beside, place(&tried.arm, self.grid)))
+            Some((tried, beside, place(&tried.arm, self.grid)))
         });
-        match others.max_by(|(one, _), (other, _)| one.log.total_cmp(&other.log)) {
-            Some((beside, next)) => {
+        match others.max_by(|(_, one, _), (_, other, _)| one.log.total_cmp(&other.log)) {
+            Some((tried, beside, next)) if !self.says_something(tried, beside) => {
+                format!(
+                    "the next best, {next}, is {}, by how much is {TOO_UNCERTAIN}",
+                    self.worse()
+                )
+            }
+            Some((_, beside, next)) => {
                 let [value, low, high] = beside.ratio();
                 let [value, low, high] = match self.schedule.goal {
                     Goal::Throughput => [value, low, high],
@@ -144,6 +178,17 @@ impl<'a> Story<'a> {
             None if self.ran().count() == 1 => "no other candidate ran to its end".to_owned(),
             None => format!("every other candidate is {}", self.worse()),
         }
+    }
+
+    /// Whether how far a candidate lies from the chosen one is known, and possible.
+    fn says_something(&self, tried: &Tried, beside: &Estimate) -> bool {
+        let [value, low, high] = beside.ratio();
+        let arms = [self.chosen, &tried.arm];
+        // Requests wait for each other: their p99 has no limit.
+        let is_service = self.mean_p99(self.chosen).is_some();
+        says_something(value, low, high)
+            && (is_service
+                || is_attainable(self.grid, self.schedule.goal, arms, tried, self.cpu_share))
     }
 
     fn equal(&self) -> String {
@@ -315,12 +360,24 @@ mod tests {
                 })
                 .flatten(),
         };
+        let tried = POINTS.iter().enumerate().map(tried).collect();
+        story(&grid, tried, [vec![Standing::Chosen], others.to_vec()].concat(), verdict, goal)
+    }
+
+    /// The sentence where the first of what was tried is chosen.
+    fn story(
+        grid: &Grid,
+        tried: Vec<Tried>,
+        standings: Vec<Standing>,
+        verdict: ThreadVerdict,
+        goal: Goal,
+    ) -> String {
         let outcome = SweepOutcome {
-            tried: POINTS.iter().enumerate().map(tried).collect(),
+            tried,
             conclusion: Some(Conclusion {
                 chosen: 0,
                 verdict,
-                standings: [vec![Standing::Chosen], others.to_vec()].concat(),
+                standings,
                 regret: Some(0.012),
                 is_settled: true,
             }),
@@ -341,7 +398,37 @@ mod tests {
             warmup: 0,
             max_time: Duration::from_secs(1),
         };
-        of(&grid, &schedule, &outcome, None).unwrap().sentence
+        of(grid, &schedule, &outcome, None).unwrap().sentence
+    }
+
+    #[test]
+    fn a_factor_that_the_cpus_cannot_have_is_not_named() {
+        let cores = |core: u32| {
+            let cpus = vec![core];
+            Core { online_siblings: cpus.clone(), cpus, core_type: None, numa_node: None }
+        };
+        let grid = Grid::new((0..2).map(cores).collect());
+        let said = |factor: f64| {
+            let best = |family, workers, log: Option<f64>| Tried {
+                arm: grid.arm(Point { family, workers }),
+                blocks: 8,
+                failure: None,
+                beside_chosen: log
+                    .and_then(|log| corun_stats::paired(&[log - 0.01, log, log + 0.01], 0.95)),
+            };
+            let tried =
+                vec![best(Family::Free, 2, None), best(Family::Dealt, 1, Some(-factor.ln()))];
+            story(
+                &grid,
+                tried,
+                vec![Standing::Chosen, Standing::Worse],
+                ThreadVerdict::Best,
+                Goal::Throughput,
+            )
+        };
+        assert!(said(1.9).contains("does 0.53 times the work"), "{}", said(1.9));
+        let beyond = said(4.94);
+        assert!(beyond.contains("is slower, by how much is too uncertain to say"), "{beyond}");
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl<'a> ThreadSearch<'a> {
             goal: schedule.goal,
             limits: self.request.limits.clone(),
             unknown: self.unknown,
-            observations: observations(&outcome, chosen.map(|arm| arm.id.as_str())),
+            observations: observations(&self.grid, schedule.goal, &outcome, chosen, cpu_share),
             advice,
             candidates: candidates(&outcome),
             design: SweepDesign {
@@ -246,8 +246,19 @@ fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
 }
 
 /// What each candidate did: its throughput and time, its energy, and its score beside the chosen one's.
-fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation> {
+fn observations(
+    grid: &Grid,
+    goal: Goal,
+    outcome: &SweepOutcome,
+    chosen: Option<&Arm>,
+    cpu_share: Option<f64>,
+) -> Vec<Observation> {
     let mut seen = Vec::new();
+    let is_sound = |tried: &Tried| match chosen {
+        Some(chosen) => answer::is_attainable(grid, goal, [chosen, &tried.arm], tried, cpu_share),
+        None => true,
+    };
+    let chosen = chosen.map(|arm| arm.id.as_str());
     for tried in &outcome.tried {
         let logs = |value: &dyn Fn(&Sample) -> Option<f64>| block_means(outcome, &tried.arm, value);
         let mut observe = |metric, unit: &str, against: Option<&str>, estimate| {
@@ -276,7 +287,9 @@ fn observations(outcome: &SweepOutcome, chosen: Option<&str>) -> Vec<Observation
         if let Some(estimate) = p99.and_then(|logs| corun_stats::paired(&logs, 0.95)) {
             observe(Metric::Latency, "s", None, on_ratio_scale(&estimate));
         }
-        if let Some(beside) = &tried.beside_chosen {
+        if let Some(beside) = &tried.beside_chosen
+            && is_sound(tried)
+        {
             observe(Metric::RelativeToChosen, "1", chosen, on_ratio_scale(beside));
         }
     }

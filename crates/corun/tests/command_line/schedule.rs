@@ -104,6 +104,11 @@ fn wrong_requests_say_what_is_expected() {
         (&["--topology=1x1x1", "--load=batch", "--policy=cfq"], 2, "Did you mean `cfs`?"),
         (&["--topology=1x1x1", "--load=batch", "--cost=swich=1us"], 2, "expected a name of switch"),
         (&["--topology=1x1x2", "--load=batch", "--slowdown=0"], 2, "expected a number above 0"),
+        (
+            &["--topology=1x1x2", "--load=batch", "--slowdown=0.2"],
+            2,
+            "expected 1 or more, found 0.2",
+        ),
         (&["--topology=1x1x1", "--load=tasks:/nowhere"], 2, "No such file"),
         (&["--topology=1x1x1", "--load=tasks"], 2, "expected a file, as in tasks:FILE"),
     ] {

@@ -43,6 +43,12 @@ impl Request {
     fn slowdowns(&self, topology: &Topology) -> Result<Slowdowns, Problem> {
         let width = topology.smt_width();
         let default = match (self.slowdown, self.smt_yield) {
+            (Some(slowdown), _) if !slowdown.is_slowdown() => {
+                return Err(Problem::usage(
+                    format!("--slowdown: expected 1 or more, found {}", slowdown.value()),
+                    "It says how many times as long work takes beside a busy sibling, which makes nothing faster.",
+                ));
+            }
             (Some(slowdown), _) => Some(slowdown),
             (None, Some(_)) if width == 1 => Some(Ratio::ONE),
             (None, Some(smt_yield)) => {

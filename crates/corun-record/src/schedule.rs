@@ -75,6 +75,10 @@ pub struct ScheduledRun {
     pub fairness: f64,
     /// The mean share of a logical CPU that a task had while it could run.
     pub cpu_share: f64,
+    /// The share of a logical CPU that each task with work had while it could run, largest first, as `top` lists them;
+    /// empty where there were more than 64.
+    #[serde(default)]
+    pub shares: Vec<f64>,
     /// Tasks that there were.
     pub tasks: u64,
     /// Changes from one task to another.

@@ -41,6 +41,8 @@ pub struct Outcome {
     pub fairness: f64,
     /// The mean share of a CPU that a task with work had while it could run.
     pub cpu_share: f64,
+    /// That share of each of these tasks, largest first; none where there were more than 64.
+    pub shares: Vec<f64>,
     /// The longest that a task waited for a CPU.
     pub longest_wait: u64,
     /// From being woken to running.
@@ -150,6 +152,7 @@ impl Outcome {
             utilization: self.utilization(),
             fairness: self.fairness,
             cpu_share: self.cpu_share,
+            shares: self.shares.clone(),
             tasks: self.tasks,
             switches: self.switches,
             migrations: ScheduledMigrations {
@@ -204,7 +207,12 @@ pub(super) struct Tally {
     /// Of the tasks that had work and could run at all: how many, their speeds, the squares of these, and their
     /// shares of a CPU.
     speeds: (u64, f64, f64, f64),
+    /// The share of a CPU of the first of these tasks, one more than are shown.
+    shares: Vec<f64>,
 }
+
+/// The most tasks whose shares of a CPU are named.
+const MAX_SHARES: usize = 64;
 
 impl Tally {
     pub(super) fn new(cores: usize) -> Self {
@@ -222,6 +230,7 @@ impl Tally {
             longest_wait: 0,
             work: 0.0,
             speeds: (0, 0.0, 0.0, 0.0),
+            shares: Vec::new(),
         }
     }
 
@@ -261,6 +270,9 @@ impl Tally {
             *sum += speed;
             *squares += speed * speed;
             *shares += ran as f64 / runnable;
+            if self.shares.len() <= MAX_SHARES {
+                self.shares.push(ran as f64 / runnable);
+            }
         }
     }
 
@@ -277,6 +289,11 @@ impl Tally {
         let count = count.max(1) as f64;
         let makespan = if is_finished { self.makespan } else { state.now() };
         let operations = if load.has_operations() { self.operations } else { self.ended };
+        let mut each = self.shares;
+        each.sort_by(|one, other| other.total_cmp(one));
+        if each.len() > MAX_SHARES {
+            each.clear();
+        }
         for cpu in &mut cpus {
             cpu.kernel = (cpu.overhead / u128::from(unit)) as u64;
         }
@@ -295,6 +312,7 @@ impl Tally {
             migrations: self.migrations,
             fairness: if squares > 0.0 { sum * sum / (count * squares) } else { 1.0 },
             cpu_share: shares / count,
+            shares: each,
             longest_wait: self.longest_wait,
             wake_up: self.wake_up.percentiles(),
             latency: self.latency.percentiles(),

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use corun_machine::CpuSet;
 use corun_record::PageSize;
 use regex::Regex;
 
@@ -107,6 +108,15 @@ pub(crate) fn words(text: &str) -> Result<Words, String> {
     match words.is_empty() {
         true => Err("expected a command, found nothing".to_owned()),
         false => Ok(Words(words.into_iter().map(OsString::from).collect())),
+    }
+}
+
+/// Logical CPUs, one at least.
+pub(crate) fn cpus(text: &str) -> Result<CpuSet, String> {
+    let cpus = CpuSet::from_list(text).map_err(|error| error.to_string())?;
+    match cpus.is_empty() {
+        false => Ok(cpus),
+        true => Err("expected a list of logical CPUs such as 1,4 or 0-3, found none".to_owned()),
     }
 }
 

@@ -64,6 +64,15 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
         let of_load: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.load == load).collect();
         let load = on_one_line(load);
         text += &format!("\n{load}\n\n{}\n", grid(&details(&of_load), columns));
+        let shares: Vec<String> = of_load.iter().filter_map(|cell| shares(cell)).collect();
+        if !shares.is_empty() {
+            text += &wrap(
+                "Share of a CPU that each task had while it could run, first seed:",
+                "  ",
+                columns,
+            );
+            text += &shares.iter().map(|line| wrap(line, "    ", columns)).collect::<String>();
+        }
     }
     if schedule.runs.iter().any(|run| !run.finished) {
         let unfinished =
@@ -80,6 +89,17 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
         text += &wrap(&stuck, "  ", columns);
     }
     text
+}
+
+/// More tasks than these are not named one by one.
+const MAX_SHARES: usize = 16;
+
+/// The shares of a policy's tasks, largest first, as `top` lists them.
+fn shares(cell: &Cell<'_>) -> Option<String> {
+    let shares = &cell.runs.first()?.shares;
+    let each: Vec<String> = shares.iter().map(|share| percent(*share)).collect();
+    ((1..=MAX_SHARES).contains(&each.len()))
+        .then(|| format!("{}: {}", cell.policy, each.join(", ")))
 }
 
 fn costs(schedule: &Schedule) -> String {

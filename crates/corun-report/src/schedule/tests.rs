@@ -51,6 +51,17 @@ fn policies_stand_beside_each_other_for_each_load() {
 }
 
 #[test]
+fn shares_are_listed_as_top_lists_them() {
+    let of_shares = |shares: Vec<f64>| {
+        let run = ScheduledRun { shares, ..run("batch:jobs=3,work=1s", "cfs", 2.0, 1.5) };
+        schedule_to_terminal(&of(vec![run]), 120)
+    };
+    let text = of_shares(vec![0.7, 0.66, 0.64]);
+    assert!(text.contains("    cfs: 70 %, 66 %, 64 %\n"), "{text}");
+    assert!(!of_shares(vec![0.5; 17]).contains("Share of a CPU"), "too many to be read");
+}
+
+#[test]
 fn nothing_is_compared_with_nothing() {
     let load = "batch:jobs=3,work=1s";
     let schedule = of(vec![run(load, "cfs", 0.001, 0.0), run(load, "pinned", 0.001, 0.0)]);

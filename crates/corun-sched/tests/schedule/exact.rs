@@ -29,6 +29,22 @@ fn a_task_alone_takes_its_work() {
     }
 }
 
+/// Five jobs on four CPUs: all CPUs are used, and the shares are of what each job could have had.
+#[test]
+fn each_task_has_its_share_of_a_cpu() {
+    let settings = Settings { until: Some(10 * SECOND), ..settings("1x4x1", "1") };
+    let (outcome, intervals) = run("cfs", &load("batch:jobs=5,work=100s"), &settings);
+    let mut ran = [0_u64; 5];
+    for it in &intervals {
+        ran[it.task as usize] += it.end.min(10 * SECOND) - it.begin;
+    }
+    ran.sort_unstable_by(|one, other| other.cmp(one));
+    assert_eq!(outcome.shares, ran.map(|time| time as f64 / (10 * SECOND) as f64));
+    assert!((outcome.shares.iter().sum::<f64>() - 4.0).abs() < 1e-9, "{:?}", outcome.shares);
+    let (many, _) = run("cfs", &load("batch:jobs=65,work=1s"), &settings);
+    assert_eq!(many.shares, [0.0; 0], "too many to be named");
+}
+
 /// Two tasks on the siblings of one of two cores: 1-1-0-0 is balanced without regard to siblings,
 /// and 2-0 with it. CPUs 0 and 2 are siblings.
 #[test]

@@ -91,6 +91,7 @@ struct OutputArguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    arguments.precision.cores.confine()?;
     let machine = Machine::read(Path::new("/"))?;
     match arguments.is_predicted(&machine) {
         true => predicted(arguments, &machine),

@@ -124,6 +124,7 @@ fn measured(
     let request = arguments.request()?;
     let exports = output.open()?;
     request.check()?;
+    arguments.arms.cores.confine()?;
     let interrupt = interruption::on_signals()?;
     let switch = arguments.smt.begin()?;
     let machine = Machine::read(Path::new("/"))?;

@@ -91,6 +91,7 @@ struct OutputArguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let exports = arguments.output.open()?;
+    arguments.search.cores.confine()?;
     let machine = Machine::read(Path::new("/"))?;
     let request = arguments.request(&machine)?;
     request.run.check()?;

@@ -3,7 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use corun_machine::{Affinity, CpuSet};
 
+use crate::problem::Problem;
 use crate::values;
 
 /// Defaults of `--max-time`, by minutes.
@@ -64,6 +66,52 @@ pub(crate) struct CoreArguments {
     /// Use cores of this type only, on a machine that has several
     #[arg(long, value_name = "TYPE")]
     pub(crate) core_type: Option<String>,
+    /// Use these logical CPUs only, as taskset does: 1,4 or 0-3
+    #[arg(long, value_name = "LIST", value_parser = values::cpus)]
+    cpus: Option<CpuSet>,
+}
+
+/// The logical CPUs that may be used.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CpuArguments {
+    /// Use these logical CPUs only, as taskset does: 1,4 or 0-3
+    #[arg(long, value_name = "LIST", value_parser = values::cpus)]
+    cpus: Option<CpuSet>,
+}
+
+impl CoreArguments {
+    /// Keeps this process, and all that it starts, on the CPUs that were named.
+    ///
+    /// # Errors
+    /// If it may not use one of them.
+    pub(crate) fn confine(&self) -> Result<(), Problem> {
+        CpuArguments { cpus: self.cpus.clone() }.confine()
+    }
+}
+
+impl CpuArguments {
+    /// Keeps this process, and all that it starts, on the CPUs that were named.
+    ///
+    /// # Errors
+    /// If it may not use one of them.
+    pub(crate) fn confine(&self) -> Result<(), Problem> {
+        let Some(wanted) = &self.cpus else { return Ok(()) };
+        let refused = |found: String| {
+            Problem::usage(
+                format!("--cpus: expected logical CPUs that this process may use, found {found}"),
+                "`corun topo` lists them.",
+            )
+        };
+        let allowed = Affinity::of(0).map_err(|error| refused(error.to_string()))?.cpus();
+        if let Some(other) = wanted.iter().find(|cpu| !allowed.contains(*cpu)) {
+            return Err(refused(format!("{other}, which is none of {allowed}")));
+        }
+        match Affinity::new(wanted).apply_and_verify(0) {
+            Ok(kept) if kept == *wanted => Ok(()),
+            Ok(kept) => Err(refused(format!("that the kernel allows {kept} alone"))),
+            Err(error) => Err(refused(format!("{wanted}: {error}"))),
+        }
+    }
 }
 
 /// `--practical`: the smallest effect that matters.

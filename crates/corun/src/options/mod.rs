@@ -7,7 +7,8 @@ mod design;
 mod output;
 
 pub(crate) use design::{
-    CoreArguments, DesignArguments, MaxTime, PracticalArguments, SAMPLE_TIME, SeedArguments, WARMUP,
+    CoreArguments, CpuArguments, DesignArguments, MaxTime, PracticalArguments, SAMPLE_TIME,
+    SeedArguments, WARMUP,
 };
 pub(crate) use output::{
     CSV, CsvFile, DocumentFiles, JsonFile, LatexFile, MarkdownFile, ProgressArguments, SvgFile,

@@ -32,6 +32,26 @@ fn every_copy_of_every_arm_is_pinned_before_it_begins() {
 }
 
 #[test]
+fn all_is_kept_on_the_cpus_that_are_named() {
+    let scratch = Scratch::new();
+    let script = scratch
+        .script("grep Cpus_allowed_list /proc/self/status | cut -f 2 >> \"$folder/allowed\"");
+    let last = Affinity::of(0).unwrap().cpus().iter().last().unwrap().to_string();
+    let named = ["--cpus", &last, "--placement=single,free@2", "--"];
+    let run = Outcome::of(corun(ALL_ARMS).args(named).arg(script)).run();
+    assert_eq!(run.arm("single").unwrap().cpus, [last.parse::<u32>().unwrap()]);
+    assert!(scratch.read("allowed").lines().all(|allowed| allowed == last));
+
+    for command in
+        [&["measure", "--cpus=9999", "true"][..], &["study", "run", "os-lecture", "--cpus=9999"]]
+    {
+        let outcome = Outcome::of(&mut corun(command));
+        assert_eq!((outcome.exit, outcome.output.as_str()), (Some(2), ""));
+        assert!(outcome.errors.contains("found 9999, which is none of"), "{}", outcome.errors);
+    }
+}
+
+#[test]
 fn the_record_says_where_each_worker_ran() {
     let run = Outcome::of(corun(ALL_ARMS).args(["--", "true"])).run();
     let inherited = Affinity::of(0).unwrap().cpus();

@@ -138,8 +138,8 @@ pub use scheduling::{
 pub use simulation::{MemoryRequests, SimulatedCore, Simulation, TimingRows};
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{
-    ColumnError, CpuTime, FindingKind, ModelRole, Published, StudyColumn, StudyFigure,
-    StudyFinding, StudyResult,
+    ColumnError, ConclusionAnswer, CpuTime, FindingKind, ModelRole, Published, StudyColumn,
+    StudyConclusion, StudyFigure, StudyFinding, StudyResult,
 };
 pub use study_catalogue::{
     DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,

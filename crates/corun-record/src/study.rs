@@ -45,6 +45,9 @@ pub struct StudyResult {
     pub errors: Vec<ColumnError>,
     /// What the publication concludes and its figures do not support, or not by that name.
     pub findings: Vec<StudyFinding>,
+    /// The publication's conclusions, and which of them hold on this machine.
+    #[serde(default)]
+    pub conclusions: Vec<StudyConclusion>,
     /// What was cut short, and how, a sentence each.
     pub cut_short: Vec<String>,
     /// The runs behind the measured figures; each is what `corun measure --json` writes.
@@ -131,6 +134,8 @@ pub enum ModelRole {
     HeldOut,
     /// It counts for nothing; the study says why.
     LeftOut,
+    /// It follows from published figures, or is a constant, whatever the model says.
+    Arithmetic,
 }
 
 impl ModelRole {
@@ -140,6 +145,7 @@ impl ModelRole {
             Self::Fitted => "fitted",
             Self::HeldOut => "held out",
             Self::LeftOut => "left out",
+            Self::Arithmetic => "arithmetic",
         }
     }
 }
@@ -183,6 +189,50 @@ pub struct StudyFinding {
     pub computed: Vec<String>,
     /// What the figures show instead.
     pub correction: String,
+}
+
+/// A conclusion of the publication, judged by ratios that were measured on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StudyConclusion {
+    /// The conclusion's id.
+    pub id: String,
+    /// What is concluded.
+    pub claim: String,
+    /// Whether it holds here.
+    pub answer: ConclusionAnswer,
+    /// The ratio that decides, or why there is none.
+    pub reason: String,
+}
+
+/// Whether a conclusion holds on this machine.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ConclusionAnswer {
+    /// The whole interval of the ratio keeps the conclusion's limits.
+    Holds,
+    /// The whole interval lies outside of them.
+    DoesNotHold,
+    /// The interval reaches across a limit.
+    Undecided,
+    /// The ratio was not measured.
+    NotMeasured,
+}
+
+impl ConclusionAnswer {
+    /// Every answer, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Holds, Self::DoesNotHold, Self::Undecided, Self::NotMeasured];
+
+    /// As sentences have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds here",
+            Self::DoesNotHold => "does not hold here",
+            Self::Undecided => "not decided here",
+            Self::NotMeasured => "not measured here",
+        }
+    }
 }
 
 /// What is wrong with a conclusion.

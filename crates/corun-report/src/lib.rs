@@ -119,7 +119,7 @@ pub mod parts {
     /// Parts of a study's result.
     pub mod study {
         pub use crate::study::{
-            caveats, course, errors, figures, heading, lettered, numbered, times,
+            answers, caveats, course, errors, figures, heading, lettered, numbered, times,
         };
     }
 

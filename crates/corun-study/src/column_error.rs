@@ -12,7 +12,10 @@ pub(crate) fn errors(figures: &[StudyFigure]) -> Vec<ColumnError> {
     let predicted =
         |it: &StudyFigure| it.predicted.filter(|_| counts(it.model_role)).map(|it| it.value);
     let says_something = |it: &Estimate| corun_stats::says_something(it.value, it.low, it.high);
-    let measured = |it: &StudyFigure| it.measured.filter(says_something).map(|it| it.value);
+    // Seconds and rates are those of another machine: how far they lie apart says nothing of the publication.
+    let measured = |it: &StudyFigure| {
+        it.measured.filter(says_something).filter(|_| it.unit == "1").map(|it| it.value)
+    };
     [of(StudyColumn::Predicted, &predicted), of(StudyColumn::Measured, &measured)]
         .into_iter()
         .flatten()

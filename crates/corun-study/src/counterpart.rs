@@ -1,9 +1,12 @@
 //! The measured counterpart of every published figure.
 
-use corun_measure::analysis::on_ratio_scale;
+use std::collections::BTreeSet;
+
+use corun_measure::analysis::{Workers, on_ratio_scale};
+use corun_measure::attainable::most_work;
 use corun_measure::comparison::Comparison;
 use corun_measure::series::Series;
-use corun_record::{Arm, CpuTime, Estimate, Evidence, Metric, Mode, Run, StudyFigure};
+use corun_record::{Arm, Caveat, CpuTime, Estimate, Evidence, Metric, Mode, Run, StudyFigure};
 
 use crate::arm::StudyArm;
 use crate::computation::geometric_mean;
@@ -33,19 +36,23 @@ pub(crate) enum StepOutcome {
 /// A measured value with the run it comes from, if it is one, or why there is none.
 type Measured = Result<(Estimate, Option<usize>), String>;
 
-/// Every figure of the study with its counterpart.
+/// Every figure of the study with its counterpart, and what was measured of them and cannot be.
 pub(crate) fn figures(
     study: &Study,
     outcomes: &[StepOutcome],
     runs: &[Run],
     cycles: &SimulatedCycles,
-) -> Vec<StudyFigure> {
+) -> (Vec<StudyFigure>, Vec<Caveat>) {
+    let mut caveats = Vec::new();
     let counterparts = Counterparts { study, outcomes, runs };
     let predicted = study.predicted(cycles);
     let figure = |figure: &Figure| {
         let published = study.published(figure);
         let measured = counterparts.of(figure);
         let estimate = measured.as_ref().ok().map(|(estimate, _)| *estimate);
+        let cpu_time = counterparts.cpu_time(figure, estimate);
+        let impossible = cpu_time.as_ref().and_then(|time| time.as_ref().err()).cloned();
+        caveats.extend(impossible.map(|sentence| Caveat::new("impossible-cpu-time", sentence)));
         StudyFigure {
             id: figure.id.clone(),
             experiment: figure.experiment.map(|index| study.experiments[index].id.clone()),
@@ -56,15 +63,33 @@ pub(crate) fn figures(
             measured: estimate,
             ratio: estimate.zip(published.as_ref()).map(|(it, by)| it.scaled(1.0 / by.value)),
             published,
-            predicted: predicted.get(&figure.id).copied(),
-            model_role: predicted.contains_key(&figure.id).then(|| study.role(figure)),
+            predicted: predicted.get(&figure.id).map(|it| it.estimate),
+            model_role: predicted.get(&figure.id).map(|it| it.role),
             not_predicted: study.not_predicted(figure),
-            measured_cpu: counterparts.cpu_time(figure, estimate),
+            measured_cpu: cpu_time.and_then(Result::ok),
             run: measured.as_ref().ok().and_then(|(_, run)| run.map(|run| run as u32)),
             not_possible: measured.err(),
         }
     };
-    study.figures.iter().map(figure).collect()
+    let figures = study.figures.iter().map(figure).collect();
+    (figures, caveats)
+}
+
+/// How far accounts of CPU time may exceed the time of the CPUs: they hold the end of a process, too.
+const MOST_CPU_TIME: f64 = 1.05;
+
+/// The logical CPUs that the workers of an arm use at most.
+fn cpus(arm: &Arm) -> u32 {
+    let distinct: BTreeSet<u32> = arm.cpus.iter().copied().collect();
+    if distinct.is_empty() { arm.workers } else { distinct.len() as u32 }
+}
+
+fn impossible_time(figure: &Figure) -> String {
+    format!(
+        "{}: no CPU time is shown, since its workers used more than their CPUs have in the time measured: the runs were so \
+         short that most of it was their start and end. Give more time with --max-time.",
+        figure.id
+    )
 }
 
 struct Counterparts<'a> {
@@ -103,7 +128,11 @@ impl Counterparts<'_> {
     }
 
     /// CPU time of all workers within a measured time.
-    fn cpu_time(&self, figure: &Figure, measured: Option<Estimate>) -> Option<CpuTime> {
+    fn cpu_time(
+        &self,
+        figure: &Figure,
+        measured: Option<Estimate>,
+    ) -> Option<Result<CpuTime, String>> {
         let (StepOutcome::Ran { run, arms }, Quantity::Time(..), Some(measured)) =
             (&self.outcomes[figure.experiment?], &figure.quantity, measured)
         else {
@@ -119,7 +148,9 @@ impl Counterparts<'_> {
             samples().map(|it| of(&it.evidence)).sum::<f64>() / elapsed * measured.value
         };
         let time = CpuTime { user: part(|it| it.user_s), system: part(|it| it.system_s) };
-        (time.user + time.system).is_finite().then_some(time)
+        let used = time.user + time.system;
+        let most = f64::from(cpus(arm)) * measured.value * MOST_CPU_TIME;
+        used.is_finite().then(|| if used <= most { Ok(time) } else { Err(impossible_time(figure)) })
     }
 
     fn named(&self, id: &str) -> Result<Estimate, String> {
@@ -206,7 +237,17 @@ fn compared(run: &Run, metric: Metric, arm: &Arm, against: &Arm) -> Result<Estim
         sign: if is_of_times { -1.0 } else { 1.0 },
         factor: factor(metric, arm, against),
     };
-    let logs = Series::of_throughput(&run.arms, &run.samples).comparison(&comparison);
+    let series = Series::of_throughput(&run.arms, &run.samples);
+    let all_work = series.comparison(&Comparison { sign: 1.0, ..comparison.of_all_work() });
+    let mean = all_work.iter().sum::<f64>() / all_work.len() as f64;
+    if most_work(metric, [arm, against], Workers::Alike, None).is_some_and(|most| mean.exp() > most)
+    {
+        return Err(format!(
+            "{} did more than its workers can: something held up the runs of {}",
+            arm.id, against.id
+        ));
+    }
+    let logs = series.comparison(&comparison);
     let level = throughput(run, arm)?.level;
     corun_stats::paired(&logs, level)
         .map(|estimate| on_ratio_scale(&estimate))

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use corun_record::{
-    DescribedFigure, Estimate, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork,
-    ListedStudy, SmtState, StudyDescription, StudyExperiment,
+    DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
+    SmtState, StudyDescription, StudyExperiment,
 };
 
 use crate::column_error::of_predicted;
@@ -12,7 +12,7 @@ use crate::experiment::{Experiment, Rerun};
 use crate::figure::Figure;
 use crate::plan::{PlannedArm, Setting, StudyStep};
 use crate::prediction::SimulatedCycles;
-use crate::study::Study;
+use crate::study::{PredictedValue, Study};
 
 impl Study {
     /// The study as a line of the list.
@@ -54,7 +54,7 @@ impl Study {
     fn described(
         &self,
         figure: &Figure,
-        predicted: &BTreeMap<String, Estimate>,
+        predicted: &BTreeMap<String, PredictedValue>,
     ) -> DescribedFigure {
         let predicted = predicted.get(&figure.id).copied();
         let [arm, against] = [figure.arm, figure.against].map(|arm| arm.map(|arm| arm.to_string()));
@@ -67,8 +67,8 @@ impl Study {
             unit: figure.quantity.unit().to_owned(),
             decimals: figure.decimals,
             published: self.published(figure),
-            predicted,
-            model_role: predicted.map(|_| self.role(figure)),
+            predicted: predicted.map(|it| it.estimate),
+            model_role: predicted.map(|it| it.role),
             not_predicted: self.not_predicted(figure),
             notes: figure.notes.clone(),
         }

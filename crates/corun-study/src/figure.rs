@@ -94,6 +94,14 @@ pub(crate) fn range_of(figures: &[Figure], id: &str, by: By) -> Range {
 }
 
 impl Figure {
+    /// The figures that it follows from.
+    pub(crate) fn members(&self) -> Vec<&String> {
+        match &self.value {
+            Value::Computed(ratio) => vec![&ratio.of, &ratio.over],
+            _ => self.geometric_mean_of.iter().collect(),
+        }
+    }
+
     /// What was published of it, or follows from what was published of others.
     pub(crate) fn range(&self, figures: &[Self], by: By) -> Option<Range> {
         match &self.value {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::arm::StudyArm;
+use crate::conclusion::Conclusion;
 use crate::confinement::Fraction;
 use crate::experiment::SmtNeed;
 use crate::figure::RatioOf;
@@ -41,6 +42,8 @@ pub(crate) struct File {
     pub figure: Vec<Spanned<FileFigure>>,
     #[serde(default)]
     pub finding: Vec<Spanned<Finding>>,
+    #[serde(default)]
+    pub conclusion: Vec<Spanned<Conclusion>>,
     pub model: Option<Spanned<FileModel>>,
     pub prediction: Option<Spanned<FilePrediction>>,
     #[serde(default)]

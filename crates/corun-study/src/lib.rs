@@ -8,6 +8,7 @@
 mod arm;
 mod column_error;
 mod computation;
+mod conclusion;
 mod confinement;
 mod counterpart;
 mod document;
@@ -35,6 +36,7 @@ mod value;
 
 pub use arm::{Amount, StudyArm, UnknownArm};
 pub use computation::Computation;
+pub use conclusion::Conclusion;
 pub use confinement::{Fraction, UnknownFraction};
 pub use error::StudyError;
 pub use experiment::{Experiment, Rerun, SmtNeed};
@@ -50,4 +52,4 @@ pub use range::Range;
 pub use run::{RunError, Settings, StudyObserver, StudyOutcome, run_study};
 pub use selection::Selection;
 pub use shares::Shares;
-pub use study::{Citation, Finding, PublishedMachine, Study};
+pub use study::{Citation, Finding, PredictedValue, PublishedMachine, Study};

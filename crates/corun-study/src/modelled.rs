@@ -10,7 +10,7 @@ use corun_sched::policy::PolicyEntry;
 use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology, load, schedule};
 use serde::Deserialize;
 
-use crate::figure::{Figure, Value, figure_of};
+use crate::figure::{Figure, figure_of};
 use crate::following::add_following;
 use crate::quantity::Quantity;
 
@@ -167,11 +167,7 @@ impl Model {
     /// What a figure is to the model, or what those are that it follows from.
     pub fn role(&self, figure: &Figure) -> ModelRole {
         let is = |list: &dyn Fn(&str) -> bool| {
-            let follows_from = match &figure.value {
-                Value::Computed(ratio) => vec![&ratio.of, &ratio.over],
-                _ => figure.geometric_mean_of.iter().collect(),
-            };
-            list(&figure.id) || follows_from.into_iter().any(|id| list(id))
+            list(&figure.id) || figure.members().into_iter().any(|id| list(id))
         };
         if is(&|id| self.fitted.iter().any(|fitted| fitted == id)) {
             ModelRole::Fitted

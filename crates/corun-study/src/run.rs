@@ -21,7 +21,7 @@ use crate::experiment::{Experiment, Rerun};
 use crate::plan::{Host, PlannedArm, Setting, Sizes, StudyStep, plan};
 use crate::prediction::SimulatedCycles;
 use crate::selection::Selection;
-use crate::shares::MeasuredShares;
+use crate::shares::{MeasuredShares, SharesError};
 use crate::sizes::{least_time, weight};
 use crate::study::Study;
 
@@ -128,6 +128,7 @@ pub fn run_study(
         runs: Vec::new(),
         failure: None,
         is_interrupted: false,
+        is_out_of_time: false,
         held: None,
         caveats: Vec::new(),
     };
@@ -148,12 +149,18 @@ pub fn run_study(
         outcomes[*index] = runner.experiment(rerun, step, share);
     }
     runner.release();
-    let StudyRunner { runs, failure, is_interrupted, caveats: of_shares, .. } = runner;
-    let mut figures = figures(study, &outcomes, &runs, &settings.cycles);
+    let StudyRunner { runs, failure, is_interrupted, is_out_of_time, caveats: of_shares, .. } =
+        runner;
+    let (mut figures, impossible) = figures(study, &outcomes, &runs, &settings.cycles);
     let mut index = 0..;
     figures.retain(|_| index.next().is_some_and(|index| settings.selection.has_figure(index)));
-    let caveats =
-        common_caveats(&runs).into_iter().chain(of_shares).chain(far_slower(&figures)).collect();
+    let caveats = common_caveats(&runs)
+        .into_iter()
+        .chain(of_shares)
+        .chain(far_slower(&figures))
+        .chain(impossible)
+        .collect();
+    let conclusions = study.conclusions.iter().filter_map(|it| it.answered(&figures)).collect();
     let result = StudyResult {
         format: StudyResult::FORMAT.to_owned(),
         version: StudyResult::VERSION,
@@ -165,12 +172,19 @@ pub fn run_study(
         started,
         elapsed_s: begin.elapsed().as_secs_f64(),
         max_time_s: settings.max_time.as_secs_f64(),
-        ending: Ending::of(is_interrupted),
+        ending: match is_out_of_time && !is_interrupted {
+            true => Ending {
+                reason: EndReason::TimeUp,
+                sentence: "the time allowed was too short for some of the rows".to_owned(),
+            },
+            false => Ending::of(is_interrupted),
+        },
         machine: runs.first().map(|run| run.machine.clone()),
         caveats,
         errors: errors(&figures),
         figures,
         findings: if settings.selection.is_all() { study.recorded_findings() } else { Vec::new() },
+        conclusions,
         cut_short: cut_short(&study.experiments, &outcomes, &runs),
         runs,
     };
@@ -279,6 +293,8 @@ struct StudyRunner<'a> {
     runs: Vec<Run>,
     failure: Option<RunError>,
     is_interrupted: bool,
+    /// Some experiment has no figure for lack of time.
+    is_out_of_time: bool,
     /// The switch while experiments share a state of SMT, and the machine as it was before.
     held: Option<(SmtSwitch, InitialState)>,
     /// What limits trust in shares.
@@ -311,11 +327,16 @@ impl StudyRunner<'_> {
             self.observer.experiment_starts(number + 1, count, id);
             // A study of shares alone has all of the time.
             let time = if others == 0 { self.settings.max_time / count as u32 } else { each };
+            let mut is_too_short = false;
             let measured =
                 self.interrupt.again().map_err(|error| error.to_string()).and_then(|interrupt| {
                     let time = shares.time().min(time);
-                    shares.measured(&cpus, interrupt, time).map_err(|error| error.to_string())
+                    shares.measured(&cpus, interrupt, time).map_err(|error| {
+                        is_too_short = matches!(error, SharesError::TooShort { .. });
+                        error.to_string()
+                    })
                 });
+            self.is_out_of_time |= is_too_short;
             outcomes[index] = match measured {
                 Ok(MeasuredShares { shares, others }) => {
                     self.caveats.extend(others_had(id, others));
@@ -326,32 +347,42 @@ impl StudyRunner<'_> {
         }
     }
 
+    /// An experiment without a figure for lack of time.
+    fn out_of_time(&mut self, reason: String) -> StepOutcome {
+        self.is_out_of_time = true;
+        StepOutcome::NotRun(reason)
+    }
+
     fn experiment(&mut self, rerun: &Rerun, step: &StudyStep, share: Duration) -> StepOutcome {
         if self.is_interrupted || self.interrupt.is_raised() {
             self.is_interrupted = true;
             return StepOutcome::NotRun("the study was interrupted before it".to_owned());
         }
         if share.is_zero() {
-            return StepOutcome::NotRun(format!(
+            let reason = format!(
                 "the time allowed ({:?}) was used up before it; give more with --max-time",
                 self.settings.max_time
-            ));
+            );
+            return self.out_of_time(reason);
         }
         let remaining = self.settings.max_time.saturating_sub(self.begin.elapsed());
         let least = least_time(step, rerun.least_run);
         if least > remaining {
-            return StepOutcome::NotRun(format!(
+            let reason = format!(
                 "it takes {:.0} s at least, and {:.1} s of the time allowed were left; give more with --max-time",
                 least.as_secs_f64().ceil(),
                 remaining.as_secs_f64()
-            ));
+            );
+            return self.out_of_time(reason);
         }
         match self.in_setting(rerun, step, share) {
             Ok((run, _)) if run.samples.is_empty() => {
-                StepOutcome::NotRun(format!("{}; give more with --max-time", run.ending.sentence))
+                self.out_of_time(format!("{}; give more with --max-time", run.ending.sentence))
             }
             Ok((run, arms)) => {
                 self.is_interrupted |= run.ending.is_interrupted();
+                self.is_out_of_time |=
+                    run.is_without_interval() && run.ending.reason == EndReason::TimeUp;
                 self.runs.push(run);
                 StepOutcome::Ran { run: self.runs.len() - 1, arms }
             }
@@ -361,9 +392,11 @@ impl StudyRunner<'_> {
                     "it was interrupted before its first block was finished".to_owned(),
                 )
             }
+            Err(error) if error.is_timeout() => {
+                self.out_of_time(format!("{error}; give more with --max-time"))
+            }
             Err(error) => {
                 let reason = match error.next_step() {
-                    _ if error.is_timeout() => format!("{error}; give more with --max-time"),
                     step if step.is_empty() => error.to_string(),
                     step => format!("{error}. {}", step.trim_end_matches('.')),
                 };
@@ -373,9 +406,9 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Keeps the first failure that is not the machine's lack of something, or a lack of time.
+    /// Keeps the first failure that is not the machine's lack of something.
     fn keep(&mut self, error: RunError) {
-        if self.failure.is_none() && error.exit() != Exit::NotPossible && !error.is_timeout() {
+        if self.failure.is_none() && error.exit() != Exit::NotPossible {
             self.failure = Some(error);
         }
     }

@@ -8,6 +8,7 @@ use corun_record::{Estimate, FindingKind, ModelRole, Published, StudyFinding};
 use serde::Deserialize;
 
 use crate::computation::Computation;
+use crate::conclusion::Conclusion;
 use crate::experiment::Experiment;
 use crate::figure::{By, Figure, Value, figure_of};
 use crate::following::add_following;
@@ -37,6 +38,8 @@ pub struct Study {
     pub figures: Vec<Figure>,
     /// What was concluded and does not follow, or has another name.
     pub findings: Vec<Finding>,
+    /// What was concluded and follows, as limits of ratios.
+    pub conclusions: Vec<Conclusion>,
     /// How its figures are modelled, if they are.
     pub model: Option<Model>,
     /// How its figures are predicted by simulation, if they are.
@@ -123,19 +126,48 @@ impl Study {
     }
 }
 
+/// A predicted figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PredictedValue {
+    /// In the unit of its quantity.
+    pub estimate: Estimate,
+    /// What the published figure is to what predicts it.
+    pub role: ModelRole,
+}
+
+/// Whether two predictions are one, but for rounding.
+fn is_equal(one: &Estimate, other: &Estimate) -> bool {
+    (one.value / other.value - 1.0).abs() < 1e-9
+}
+
 impl Study {
     /// The predicted figures by id: of the simulated core, of the model of the scheduler, and those that follow.
-    pub fn predicted(&self, cycles: &SimulatedCycles) -> BTreeMap<String, Estimate> {
-        let mut all = self.model.as_ref().map(|it| it.estimates(&self.figures)).unwrap_or_default();
-        all.extend(
-            self.prediction
-                .iter()
-                .flat_map(|it| it.estimates(&self.experiments, &self.figures, cycles)),
-        );
-        all.extend(self.modelled_shares());
-        let bases = self.prediction.iter().flat_map(Prediction::bases);
-        add_following(&self.figures, bases, &mut all);
-        all
+    pub fn predicted(&self, cycles: &SimulatedCycles) -> BTreeMap<String, PredictedValue> {
+        let modelled =
+            self.model.as_ref().map(|it| it.estimates(&self.figures)).unwrap_or_default();
+        let shares = self.modelled_shares();
+        let with = |cycles: &SimulatedCycles| {
+            let mut all = modelled.clone();
+            all.extend(
+                self.prediction
+                    .iter()
+                    .flat_map(|it| it.estimates(&self.experiments, &self.figures, cycles)),
+            );
+            all.extend(shares.clone());
+            let bases = self.prediction.iter().flat_map(Prediction::bases);
+            add_following(&self.figures, bases, &mut all);
+            all
+        };
+        let varied = with(&cycles.varied());
+        let value = |(id, estimate): (String, Estimate)| {
+            let is_simulated = varied.get(&id).is_some_and(|other| !is_equal(&estimate, other));
+            let figure = self.figure(&id)?;
+            let is_modelled = |id: &String| modelled.contains_key(id) || shares.contains_key(id);
+            let is_modelled = is_modelled(&id) || figure.members().into_iter().any(is_modelled);
+            let role = self.role(figure, is_simulated, is_modelled);
+            Some((id, PredictedValue { estimate, role }))
+        };
+        with(cycles).into_iter().filter_map(value).collect()
     }
 
     /// The modelled shares of jobs, by figure.
@@ -152,9 +184,19 @@ impl Study {
         all
     }
 
-    /// What a predicted figure is to what predicts it: nothing is fitted to what is simulated.
-    pub fn role(&self, figure: &Figure) -> ModelRole {
-        self.model.as_ref().map_or(ModelRole::HeldOut, |model| model.role(figure))
+    /// What a predicted figure is to what predicts it.
+    fn role(&self, figure: &Figure, is_simulated: bool, is_modelled: bool) -> ModelRole {
+        let of_model = || self.model.as_ref().map_or(ModelRole::HeldOut, |it| it.role(figure));
+        let tuned = self.prediction.as_ref().map_or(&[][..], |it| &it.tuned);
+        let is_tuned = |id: &String| tuned.contains(id);
+        match (is_simulated, is_modelled) {
+            (false, false) => ModelRole::Arithmetic,
+            (false, true) => of_model(),
+            (true, _) if is_tuned(&figure.id) || figure.members().into_iter().any(is_tuned) => {
+                ModelRole::Fitted
+            }
+            (true, _) => of_model(),
+        }
     }
 
     /// Why a figure has no prediction, where the study says.

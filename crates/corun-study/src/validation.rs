@@ -122,6 +122,8 @@ fn study(file: File, text: &str) -> Result<Study, ValidationError> {
     )?;
     unique("figure", raw_figures.iter().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
     unique("finding", file.finding.iter().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
+    let conclusions = || file.conclusion.iter();
+    unique("conclusion", conclusions().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
     let mut experiments = each(raw_experiments, experiment)?;
     let places: Vec<usize> = raw_figures.iter().map(|it| it.span().start).collect();
     let mut figures = each(raw_figures, |raw| figure(raw, &experiments, text))?;
@@ -134,6 +136,7 @@ fn study(file: File, text: &str) -> Result<Study, ValidationError> {
             .map_err(|sentence| (place, sentence))?;
     }
     let findings = each(file.finding, |finding| checked(finding, &figures))?;
+    let conclusions = each(file.conclusion, |it| it.checked(&figures))?;
     let model = file.model.map(|model| {
         let place = model.span().start;
         let model = model.into_inner().read(&figures);
@@ -154,6 +157,7 @@ fn study(file: File, text: &str) -> Result<Study, ValidationError> {
         experiments,
         figures,
         findings,
+        conclusions,
         model: model.transpose()?,
         prediction: prediction.transpose()?,
     })

@@ -151,6 +151,22 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// CPU time of this process and of the children that it has waited for, in user mode and in the kernel.
+fn cpu_time_us() -> [u64; 2] {
+    let mut sums = [0; 2];
+    for whose in [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN] {
+        // SAFETY: rusage is plain data, which getrusage fills.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        if unsafe { libc::getrusage(whose, &raw mut usage) } == 0 {
+            for (sum, time) in sums.iter_mut().zip([usage.ru_utime, usage.ru_stime]) {
+                *sum += time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+            }
+        }
+    }
+    sums
+}
+
 /// Says why and ends the process, whose other threads may sleep at the barrier.
 fn give_up(barrier: &StartBarrier, slot: usize, error: &std::io::Error) -> ! {
     let slot = barrier.slot(slot);
@@ -196,6 +212,9 @@ fn work(
     let mut clock = OverheadTimer::default();
     let mut latencies = Latencies::new();
     go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
+    let [user_us, system_us] = cpu_time_us();
+    slot.user_before_us.store(user_us, Ordering::Release);
+    slot.system_before_us.store(system_us, Ordering::Release);
     barrier.arrive_and_wait();
     if order.barrier.is_none() {
         // SAFETY: answers with a number that never changes.

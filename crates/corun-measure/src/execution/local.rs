@@ -248,7 +248,8 @@ impl Executor for LocalExecutor {
         let start_ns = now_ns();
         watch.start(start_ns, self.work.timeout);
         barrier.open();
-        let (progress, usage) = sample_processes.see_through(&mut watch, start_ns)?;
+        let (progress, mut usage) = sample_processes.see_through(&mut watch, start_ns)?;
+        starts(&self.work, arm, &barrier).into_iter().for_each(|start| usage.without_start(start));
 
         let (mut evidence, moved) = self.evidence.after(before, arm, &usage);
         watch.note_moves(&moved);
@@ -321,6 +322,20 @@ fn displaced_kernels<'a>(
         let outside = Some(at).filter(|&cpu| cpu != place).into_iter().collect();
         Some(Displaced { worker: worker as u32, outside, moved: at == place })
     })
+}
+
+/// CPU time of each process before the common start: kernels report it, the last worker of a process all of it.
+fn starts(work: &Work, arm: &Arm, barrier: &StartBarrier) -> Vec<[u64; 2]> {
+    let threads = work.threads(arm);
+    let of_worker = |worker: usize| {
+        let slot = barrier.slot(worker);
+        [&slot.user_before_us, &slot.system_before_us].map(|time| time.load(Ordering::Acquire))
+    };
+    let last = |process: usize| {
+        let workers = process * threads..(process + 1) * threads;
+        workers.map(of_worker).max_by_key(|[user, system]| user + system)
+    };
+    (0..work.processes(arm)).filter_map(last).collect()
 }
 
 impl Drop for LocalExecutor {

@@ -53,6 +53,10 @@ pub(crate) struct Slot {
     pub check: AtomicU64,
     /// Kernels: what was subtracted from all windows together, in nanoseconds.
     pub subtracted_ns: AtomicU64,
+    /// Kernels: CPU time of the worker's process in user mode until the worker stood at the barrier, in microseconds.
+    pub user_before_us: AtomicU64,
+    /// The same in the kernel.
+    pub system_before_us: AtomicU64,
     /// Kernels: what else they counted in all windows together.
     pub tallies: [AtomicU64; MAX_TALLIES],
 }

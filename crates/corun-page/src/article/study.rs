@@ -65,9 +65,15 @@ pub(super) fn article(result: &StudyResult, detail: Detail) -> Article {
 }
 
 fn answers(result: &StudyResult) -> Vec<Statement> {
-    let mut answers: Vec<Statement> = study::errors(&result.errors)
-        .into_iter()
-        .map(|sentence| Statement::new("even", sentence))
+    let conclusions = match result.conclusions.is_empty() {
+        true => Vec::new(),
+        false => study::answers(result),
+    };
+    let mut answers: Vec<Statement> = conclusions
+        .iter()
+        .map(|sentence| sentence.trim_start_matches("- "))
+        .chain(study::errors(&result.errors).iter().map(String::as_str))
+        .map(|sentence| Statement::new("even", sentence.to_owned()))
         .collect();
     if let Some(wrong) = result.findings.iter().find(|it| it.kind == FindingKind::Unsupported) {
         answers.push(Statement::new(
@@ -213,7 +219,7 @@ fn directions(figures: &[&StudyFigure]) -> String {
     };
     let found: Vec<String> = [
         found(
-            |it| it.predicted.filter(|_| it.model_role != Some(ModelRole::Fitted)),
+            |it| it.predicted.filter(|_| it.model_role == Some(ModelRole::HeldOut)),
             "in the prediction",
         ),
         found(|it| it.measured, "measured here"),

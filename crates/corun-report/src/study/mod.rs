@@ -9,5 +9,5 @@ mod tests;
 
 pub use catalogue::{describe_study, list_studies};
 pub use csv::study_to_csv;
-pub use page::{caveats, course, heading, numbered, study_to_markdown, study_to_terminal};
+pub use page::{answers, caveats, course, heading, numbered, study_to_markdown, study_to_terminal};
 pub use rows::{errors, figures, lettered, times};

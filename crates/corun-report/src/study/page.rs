@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::{FindingKind, StudyFigure, StudyFinding, StudyResult};
+use corun_record::{
+    ConclusionAnswer, EndReason, FindingKind, StudyConclusion, StudyFigure, StudyFinding,
+    StudyResult,
+};
 
 use super::rows::{errors, figures, lettered, measured, times};
 use crate::bars::{Bar, bars};
@@ -40,12 +43,60 @@ pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
     section(&mut text, "Cut short", result.cut_short.clone(), columns);
     text.push_str(&conclusions(&result.findings, columns));
     section(&mut text, "What limits trust", caveats(result), columns);
-    if result.ending.is_interrupted() {
-        text.push_str("\nPARTIAL RESULT: interrupted; what was finished is shown.\n");
+    if let Some(why) = partial(result) {
+        text.push_str(&format!("\n{}", wrap(&format!("PARTIAL RESULT: {why}"), "", columns)));
     }
     text.push('\n');
     text.push_str(&wrap(&course(result), "", columns));
+    text.push('\n');
+    for line in answers(result) {
+        text.push_str(&wrap(&line, "  ", columns));
+    }
     text
+}
+
+/// Why not all is there that was asked for.
+fn partial(result: &StudyResult) -> Option<String> {
+    match result.ending.reason {
+        EndReason::Interrupted => Some("interrupted; what was finished is shown.".to_owned()),
+        EndReason::TimeUp => {
+            Some(format!("{}; give more with --max-time.", result.ending.sentence))
+        }
+        _ => None,
+    }
+}
+
+/// Which of the publication's conclusions hold here: how many, then each.
+pub fn answers(result: &StudyResult) -> Vec<String> {
+    let all = &result.conclusions;
+    if all.is_empty() {
+        return vec!["No conclusion of the publication is judged by these rows.".to_owned()];
+    }
+    let count = |answer| all.iter().filter(|it| it.answer == answer).count();
+    let parts = ConclusionAnswer::ALL.into_iter().filter(|answer| count(*answer) > 0);
+    let parts: Vec<String> = parts
+        .map(|answer| {
+            let count = count(answer);
+            match (answer, count) {
+                (ConclusionAnswer::Holds, 1) => "1 holds".to_owned(),
+                (ConclusionAnswer::Holds, _) => format!("{count} hold"),
+                (ConclusionAnswer::DoesNotHold, 1) => "1 does not hold".to_owned(),
+                (ConclusionAnswer::DoesNotHold, _) => format!("{count} do not hold"),
+                (ConclusionAnswer::Undecided, 1) => "1 is not decided".to_owned(),
+                (ConclusionAnswer::Undecided, _) => format!("{count} are not decided"),
+                (ConclusionAnswer::NotMeasured, 1) => "1 is not measured".to_owned(),
+                (ConclusionAnswer::NotMeasured, _) => format!("{count} are not measured"),
+            }
+        })
+        .collect();
+    let conclusions = prose::plural(all.len(), "conclusion");
+    let first = format!("Of {conclusions} of the publication, here {}.", parts.join(", "));
+    let each = all.iter().map(|StudyConclusion { claim, answer, reason, .. }| {
+        let name = answer.name();
+        let (capital, rest) = name.split_at(1);
+        format!("- {}{rest}: {}; {reason}.", capital.to_uppercase(), claim.trim_end_matches('.'))
+    });
+    std::iter::once(first).chain(each).collect()
 }
 
 /// More figures than these stay to the table.
@@ -82,8 +133,12 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
     let mut lines: Vec<String> =
         heading(result).iter().map(|line| markdown::literal(line)).collect();
     let mut text = format!("# {}\n\n", lines.remove(0));
-    if result.ending.is_interrupted() {
-        text.push_str("**Partial result: the study was interrupted.**\n\n");
+    if let Some(why) = partial(result) {
+        text.push_str(&format!("**Partial result: {}**\n\n", markdown::literal(&why)));
+    }
+    for line in answers(result) {
+        let line = markdown::literal(line.trim_start_matches("- "));
+        text.push_str(&format!("{line}\n\n"));
     }
     for line in lines {
         text.push_str(&format!("{line}\n\n"));

@@ -158,7 +158,7 @@ pub(super) fn predicted(
         return reason.map_or_else(String::new, |it| format!("[{}]", letter(number(it, reasons))));
     };
     let role = match role {
-        Some(role @ (ModelRole::Fitted | ModelRole::LeftOut)) => {
+        Some(role @ (ModelRole::Fitted | ModelRole::LeftOut | ModelRole::Arithmetic)) => {
             format!(" {}", whole(format!("({})", role.name())))
         }
         Some(ModelRole::HeldOut) | None => String::new(),
@@ -185,7 +185,7 @@ pub fn errors(errors: &[ColumnError]) -> Vec<String> {
     let sentence = |it: &ColumnError| {
         let column = match it.column {
             StudyColumn::Predicted => "Predicted",
-            StudyColumn::Measured => "Measured here",
+            StudyColumn::Measured => "Ratios measured here",
         };
         format!(
             "{column}: {} off the published value on average, {} in the median, over {}.",

@@ -35,6 +35,12 @@ fn result() -> StudyResult {
         "errors": [{ "column": "predicted", "figures": 1, "mean": 0.0434, "median": 0.0434 }],
         "findings": [{ "id": "f", "claim": "It gains 60 %.", "computed": ["a / b = 1.600"],
                        "correction": "It may gain 50 %." }],
+        "conclusions": [
+            { "id": "gains", "claim": "A second thread gains.", "answer": "holds",
+              "reason": "gain is 1.60 here (1.50 to 1.70)" },
+            { "id": "loses", "claim": "A shared line costs.", "answer": "not_measured",
+              "reason": "there are no siblings" }
+        ],
         "cut_short": ["one: the time allowed was used up after 2 blocks"], "runs": []
     }))
     .expect("a result")

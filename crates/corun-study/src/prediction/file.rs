@@ -18,6 +18,9 @@ pub(crate) struct FilePrediction {
     gigahertz: Option<f64>,
     program: Vec<FileProgram>,
     figure: Vec<FileFigure>,
+    /// Figures that the core model was tuned on.
+    #[serde(default)]
+    tuned: Vec<String>,
     #[serde(default)]
     not_predicted: Vec<NotPredicted>,
 }
@@ -141,7 +144,16 @@ impl FilePrediction {
                 }
             }
         }
-        Ok(Prediction { core: self.core, gigahertz, figures: predicted, reasons })
+        if let Some(found) = self.tuned.iter().find(|id| !figures.iter().any(|it| it.id == **id)) {
+            return Err(unknown("tuned", found, figures.iter().map(|it| it.id.as_str())));
+        }
+        Ok(Prediction {
+            core: self.core,
+            gigahertz,
+            figures: predicted,
+            tuned: self.tuned,
+            reasons,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The predicted counterpart of published figures: programs simulated on the core that the publication used.
 //!
-//! A study names the core model, the programs, and for each figure where their workers run. Nothing is fitted to a
-//! figure; a time may be given in the seconds of another figure, the same program alone.
+//! A study names the core model, the programs, and for each figure where their workers run. Figures that
+//! the core model was tuned on are named; a time may be given in the seconds of another figure, the same program alone.
 
 mod cycles;
 mod file;
@@ -28,6 +28,8 @@ pub struct Prediction {
     /// The clock at which cycles become seconds.
     gigahertz: f64,
     figures: Vec<PredictedFigure>,
+    /// Figures that the core model was tuned on, by id.
+    pub(crate) tuned: Vec<String>,
     /// Why figures are not predicted, by id.
     reasons: BTreeMap<String, String>,
 }

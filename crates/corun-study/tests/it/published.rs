@@ -78,6 +78,20 @@ fn every_timing_of_the_lecture_is_there() {
 }
 
 #[test]
+fn every_share_that_top_listed_in_the_lecture_is_there() {
+    let rows = published("lecture_top.csv");
+    let study = study("os-lecture");
+    let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in &rows {
+        let rank = ranks.entry(&row["experiment"]).or_default();
+        *rank += 1;
+        same(&study, &format!("{}/{rank}", row["experiment"]), &row["cpu_pct"]);
+    }
+    assert_eq!(rows.len(), 26);
+    assert_eq!(study.figures.iter().filter(|it| it.rank.is_some()).count(), rows.len());
+}
+
+#[test]
 fn the_rows_of_both_suites_are_those_of_the_publication() {
     for (name, file, [row_name, off, on], rows_expected) in [
         ("ibm-aim9-2003", "aim9_xeon_2419.csv", ["test_id", "noht", "ht"], 59),

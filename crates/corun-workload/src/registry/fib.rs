@@ -56,7 +56,7 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
         ("register", "call") => |results, n| in_registers(results, n, add_called),
         ("register", _) => |results, n| in_registers(results, n, add),
         (_, "call") => |results, n| through_memory(results, n, step_called),
-        _ => |results, n| through_memory(results, n, step),
+        _ => unoptimised,
     };
     let records = records(parameters.number(&GRANULARITY)?, workers)?;
     let kernel = |record| FibKernel { record, steps, operations: 0 };
@@ -100,6 +100,60 @@ impl Kernel for FibKernel {
         let newest = if self.operations.is_multiple_of(2) { 1 } else { 0 };
         self.record.get().results[newest].get()
     }
+}
+
+/// The loop of the published program as gcc compiles it without optimisation, instruction by instruction: what two of
+/// them yield on a core hangs on which loads it repeats, and so would differ with each compiler.
+#[cfg(target_arch = "x86_64")]
+fn unoptimised(results: &mut Results, operations: u64) {
+    /// What the published loop keeps on its stack: the counter, and where its record is.
+    #[repr(C)]
+    struct Frame {
+        record: *mut u64,
+        index: u64,
+    }
+    // The results are the third and the fourth word of a record.
+    let record = std::ptr::from_mut(results).cast::<u64>().wrapping_sub(2);
+    let mut frame = Frame { record, index: 2 };
+    let last = operations + 1;
+    // SAFETY: the loop reads the frame and `last`, and reads and writes the two results alone, which are borrowed
+    // exclusively; it uses no stack.
+    unsafe {
+        std::arch::asm!(
+            "jmp 3f",
+            // Always at the same place in its line of code.
+            ".p2align 6",
+            "2:",
+            "mov rax, [{frame}]",
+            "mov rdx, [rax + 16]",
+            "mov rax, [{frame}]",
+            "mov rax, [rax + 24]",
+            "mov rcx, [{frame} + 8]",
+            "mov rsi, rcx",
+            "and esi, 1",
+            "lea rcx, [rdx + rax]",
+            "mov rax, [{frame}]",
+            "lea rdx, [rsi + 2]",
+            "mov [rax + 8 * rdx], rcx",
+            "add qword ptr [{frame} + 8], 1",
+            "3:",
+            "mov rax, [{last}]",
+            "cmp rax, [{frame} + 8]",
+            "jae 2b",
+            frame = in(reg) &raw mut frame,
+            last = in(reg) &raw const last,
+            out("rax") _,
+            out("rcx") _,
+            out("rdx") _,
+            out("rsi") _,
+            options(nostack)
+        );
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn unoptimised(results: &mut Results, operations: u64) {
+    through_memory(results, operations, step);
 }
 
 /// Bound by store-to-load forwarding: each addition loads the result that the step before stored.
@@ -208,6 +262,17 @@ fn records(granularity: u64, workers: NonZeroUsize) -> Result<Vec<OwnRecord>, Wo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_published_loop_adds_what_the_portable_one_adds() {
+        for operations in [0, 1, 2, 7, 100] {
+            let mut both = [[InMemory::new(1), InMemory::new(1)]; 2];
+            let [published, portable] = &mut both;
+            unoptimised(published, operations);
+            through_memory(portable, operations, step);
+            assert_eq!(both[0].map(|it| it.get()), both[1].map(|it| it.get()), "{operations}");
+        }
+    }
 
     /// Below the line size this is what makes the sharing real: one block, from a page's start.
     #[test]

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use clap::Args;
 use corun_machine::switch::{self, SwitchOptions};
-use corun_record::{Actionable, Document, Exit, SmtState, StudyResult};
+use corun_record::{Actionable, Document, EndReason, Exit, SmtState, StudyResult};
 use corun_study::Settings;
 
 use super::prediction::PredictionArguments;
 use crate::command::smt::SwitchArguments;
 use crate::exports::Exports;
 use crate::keeping::{Keeper, KeepingBlocks};
-use crate::options::{DocumentFiles, ProgressArguments, SeedArguments};
+use crate::options::{CpuArguments, DocumentFiles, ProgressArguments, SeedArguments};
 use crate::problem::{Problem, code};
 use crate::progress::SuiteProgress;
 use crate::{consent, interruption, terminal, values};
@@ -31,6 +31,8 @@ pub(crate) struct Arguments {
     /// Switch SMT where the publication did (needs root; everything comes back as it was)
     #[arg(long)]
     smt_switch: bool,
+    #[command(flatten)]
+    cpus: CpuArguments,
     #[command(flatten)]
     prediction: PredictionArguments,
     #[command(flatten)]
@@ -52,6 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         corun_report::study_to_latex,
     ))?;
     let (cycles, caveats) = arguments.prediction.cycles(&study)?;
+    arguments.cpus.confine()?;
     let interrupt = interruption::on_signals()?;
     let settings = Settings {
         max_time: arguments.max_time.unwrap_or(study.max_time),
@@ -77,12 +80,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Some(failure) => return Err(failure.into()),
         None => {}
     }
-    let exit = match (outcome.result.ending.is_interrupted(), outcome.result.runs.is_empty()) {
-        (true, _) => Exit::Interrupted,
-        (false, true) => Exit::NotPossible,
-        (false, false) => Exit::Done,
-    };
-    Ok(code(exit))
+    Ok(code(exit(&outcome.result)))
+}
+
+/// Rows that lack figures since the time was too short are as good as interrupted; what no time can measure is not possible.
+fn exit(result: &StudyResult) -> Exit {
+    let is_measured = result.figures.iter().any(|figure| figure.measured.is_some());
+    match result.ending.reason {
+        EndReason::Interrupted | EndReason::TimeUp => Exit::Interrupted,
+        _ if !is_measured => Exit::NotPossible,
+        _ => Exit::Done,
+    }
 }
 
 impl Arguments {

@@ -20,7 +20,7 @@ pub enum FleetError {
         /// What was expected and found.
         sentence: String,
     },
-    /// The campaign makes no sense as a whole.
+    /// The campaign is not valid as a whole.
     #[error("{0}")]
     Plan(String),
     /// It could cost more than the budget allows.

@@ -30,7 +30,7 @@ use crate::stopping::PlannedAnalyses;
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The request has no meaning.
+    /// The request is not valid.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// Nothing can be laid out here.
@@ -94,7 +94,7 @@ impl<'a> Measurement<'a> {
     /// with the switch, and with the machine as it is with SMT on.
     ///
     /// # Errors
-    /// If the request has no meaning or cannot be laid out here.
+    /// If the request is not valid or cannot be laid out here.
     pub fn prepare(
         request: &'a Request,
         machine: &'a Machine,

@@ -32,7 +32,7 @@ impl PreparedWork {
     /// Resolves the work of a request, whose placements and blocks are not used; nothing is run yet.
     ///
     /// # Errors
-    /// If the request has no meaning, or there is no CPU to use.
+    /// If the request is not valid, or there is no CPU to use.
     pub fn new(
         request: &Request,
         machine: &Machine,

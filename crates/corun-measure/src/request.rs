@@ -99,7 +99,7 @@ pub struct CommandRequest {
     pub throughput: Option<Regex>,
 }
 
-/// A request that has no meaning.
+/// A request that is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     /// `--copies` and `{workers}` contradict each other.

@@ -3,7 +3,7 @@
 //! A crate's error type implements [`Actionable`], so that the command line can print every error in
 //! the same form (what was expected and found, then what to do) and end with the right exit code.
 
-/// How a corun command ended, as its exit code.
+/// Exit code of a corun command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -11,7 +11,7 @@ pub enum Exit {
     Done = 0,
     /// Something failed: the measured command, a file, the system.
     Failed = 1,
-    /// The command line asks for something that has no meaning.
+    /// Usage error: the command line is not valid.
     Usage = 2,
     /// This machine cannot do it.
     NotPossible = 3,
@@ -22,7 +22,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Every end.
+    /// Every exit code.
     pub const ALL: [Self; 6] = [
         Self::Done,
         Self::Failed,
@@ -32,12 +32,12 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// What the exit code says, as one sentence: the text of every help, man page and document.
+    /// Meaning of the exit code in one sentence: the text of every help, man page and document.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "Everything asked for was done.",
             Self::Failed => "Something failed: the command, a file or the system.",
-            Self::Usage => "The command line has no meaning.",
+            Self::Usage => "The command line is not valid.",
             Self::NotPossible => "This machine cannot do it.",
             Self::NotPermitted => "This machine could do it, but this user may not.",
             Self::Interrupted => {
@@ -49,9 +49,9 @@ impl Exit {
 
 /// An error whose `Display` says what was expected, what was found and where, in one sentence.
 pub trait Actionable: std::error::Error {
-    /// The exit code this error ends the command with.
+    /// Exit code with which this error ends the command.
     fn exit(&self) -> Exit;
 
-    /// What the user can do about it, as one sentence.
+    /// Advice to the user, in one sentence.
     fn next_step(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! The command line, and what is said of one that has no meaning: there arguments are shown as everything
+//! The command line, and the report of one that is not valid: there arguments are shown as everything
 //! else that corun did not write itself.
 //!
 //! A command to run needs no `--` before it as long as no option follows its name: whether `--max-time` is
@@ -33,7 +33,7 @@ pub(crate) fn command_line() -> Result<(CommandLine, String), ExitCode> {
     })
 }
 
-/// Why a line has no meaning, or help that was asked for.
+/// A usage error, or help that was asked for.
 #[derive(Debug)]
 enum Mistake {
     Clap(Box<clap::Error>),
@@ -49,7 +49,7 @@ impl From<clap::Error> for Mistake {
 /// The command line of a run that is resumed.
 ///
 /// # Errors
-/// If it has no meaning to this corun.
+/// If it is not valid for this corun.
 pub(crate) fn again(typed: &[OsString]) -> Result<CommandLine, Problem> {
     let parsed = parsed(grammar(), typed).map_err(|mistake| match mistake {
         Mistake::Clap(error) => Problem::usage(

@@ -18,7 +18,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// A command line that has no meaning.
+    /// A usage error: the command line is not valid.
     pub(crate) fn usage(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Usage }
     }

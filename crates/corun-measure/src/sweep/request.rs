@@ -69,7 +69,7 @@ impl<'a> ThreadSearch<'a> {
     /// Resolves the request on this machine; nothing is run yet.
     ///
     /// # Errors
-    /// If the request has no meaning, or there is no CPU to use.
+    /// If the request is not valid, or there is no CPU to use.
     pub fn prepare(
         request: &'a SweepRequest,
         machine: &'a Machine,

@@ -47,7 +47,7 @@ impl<'a> CapacityMeasurement<'a> {
     /// Resolves the request on this machine. Nothing is run yet, but for the programs of a mix, to find how long they take.
     ///
     /// # Errors
-    /// If the request has no meaning, or there is no CPU to use.
+    /// If the request is not valid, or there is no CPU to use.
     pub fn prepare(
         request: &'a CapacityRequest,
         machine: &'a Machine,

@@ -16,7 +16,7 @@ use crate::{Job, PredictError, RecordedJob};
 /// reported.
 ///
 /// # Errors
-/// If the request has no meaning, or the program cannot be recorded: then there is no prediction on any core.
+/// If the request is not valid, or the program cannot be recorded: then there is no prediction on any core.
 pub(crate) fn predict_each(
     request: &PredictRequest,
     (variants, jobs): (&[CoreVariant], usize),

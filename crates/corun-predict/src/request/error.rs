@@ -1,4 +1,4 @@
-//! Requests that have no meaning, or that this machine cannot fulfil.
+//! Requests that are not valid, or that this machine cannot fulfil.
 
 use corun_record::{Actionable, Exit, Placement, SiblingEvidence};
 

@@ -32,7 +32,7 @@ impl PredictRequest {
     /// Resolves the request; a built-in workload whose operations are not given is run for a moment.
     ///
     /// # Errors
-    /// If it has no meaning, if there is no such program or core, or if it cannot be predicted here.
+    /// If it is not valid, if there is no such program or core, or if it cannot be predicted here.
     pub fn prepare<'a>(
         &'a self,
         machine: &'a Machine,

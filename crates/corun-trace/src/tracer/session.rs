@@ -63,7 +63,7 @@ pub(super) trait Interpreter {
 /// its client says until the program has ended; once `stop` is set, it is killed.
 ///
 /// # Errors
-/// If the program cannot be started, the client says what makes no sense, or the sink fails.
+/// If the program cannot be started, the output of the client is not valid, or the sink fails.
 pub(super) fn trace<I: Interpreter>(
     interpreter: I,
     command: impl FnOnce(&CommandLine, &str) -> Command,

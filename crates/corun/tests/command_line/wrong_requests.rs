@@ -1,4 +1,4 @@
-//! Requests that have no meaning, or none on this machine: one sentence, a next step, an exit code.
+//! Requests that are not valid, or not possible on this machine: one sentence, a next step, an exit code.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -62,7 +62,7 @@ impl CampaignArguments {
     /// The directory and the plan, without an id unless the directory has one.
     ///
     /// # Errors
-    /// If the file has a mistake, the campaign makes no sense, or Slurm does not say which nodes it has.
+    /// If the file has a mistake, the campaign is not valid, or Slurm does not say which nodes it has.
     pub(super) fn planned(&self) -> Result<(Directory, Plan), Problem> {
         let text = corun_files::text(&self.file, InputKind::CAMPAIGN).map_err(|error| {
             Problem::usage(error.to_string(), "Name a campaign file.").in_file(&self.file)

@@ -154,7 +154,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 /// traced.
 ///
 /// # Errors
-/// If the request has no meaning, or the program cannot be predicted.
+/// If the request is not valid, or the program cannot be predicted.
 pub(super) fn predicted<T>(
     request: &PredictRequest,
     machine: &Machine,

@@ -1,4 +1,4 @@
-//! What is asked of `corun trace`: parts of a run, some of its threads, input; and what has no meaning.
+//! Requests of `corun trace`: parts of a run, some of its threads, input; and those that are not valid.
 
 use std::fs::File;
 use std::process::{Command, Stdio};

@@ -19,7 +19,7 @@ use crate::cpu_use;
 use crate::foreign_load::ForeignLoadByArm;
 use crate::sentences::Finding;
 use crate::series::Series;
-use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, Circumstances, ForeignLoad, Unsettled, decide};
+use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, Circumstances, ForeignLoad, decide};
 
 /// Resamples of the bootstrap diagnostic.
 const RESAMPLES: usize = 2000;

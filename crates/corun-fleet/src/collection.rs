@@ -9,7 +9,7 @@ use corun_store::{FirstAnswer, Origin, Store, check_tags};
 use crate::error::FleetError;
 use crate::layout::{Directory, TaskResult, task_name};
 use crate::plan::Plan;
-use crate::results::{self, Found};
+use crate::results::{self, CampaignFiles};
 
 /// Results in one transaction: the disk takes longer to confirm one than to write many results.
 const BATCH: usize = 100;
@@ -26,7 +26,7 @@ pub fn campaign_tag(campaign: &str) -> String {
 pub fn collect<'f>(
     plan: &Plan,
     directory: &Directory,
-    found: &'f Found,
+    found: &'f CampaignFiles,
     store: &mut Store,
 ) -> Result<FleetCollection, FleetError> {
     let tag = campaign_tag(&plan.campaign);

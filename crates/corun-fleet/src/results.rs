@@ -15,9 +15,9 @@ use crate::error::FleetError;
 use crate::layout::{Attempt, Directory, TaskResult, attempt_file, task_name};
 use crate::plan::Plan;
 
-/// What a campaign's directory has.
+/// Attempts and results in a campaign's directory.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct CampaignFiles {
     /// The attempts that began.
     pub attempts: Vec<Attempt>,
     /// The attempts that ended.
@@ -30,8 +30,8 @@ pub struct Found {
 ///
 /// # Errors
 /// If a folder cannot be listed. A file that cannot be read is damaged.
-pub fn read(plan: &Plan, directory: &Directory) -> Result<Found, FleetError> {
-    let mut found = Found::default();
+pub fn read(plan: &Plan, directory: &Directory) -> Result<CampaignFiles, FleetError> {
+    let mut found = CampaignFiles::default();
     each_file(&directory.attempts(), |name, path| {
         // What began is of use only where it can be read.
         if let Ok(attempt) = parsed::<Attempt>(path)
@@ -89,7 +89,10 @@ fn belongs(plan: &Plan, attempt: &Attempt, name: &str) -> bool {
 }
 
 /// The result that counts for each task that is done: the one that was chosen, else the one that ended first.
-pub fn counted<'a>(directory: &Directory, found: &'a Found) -> BTreeMap<u32, &'a TaskResult> {
+pub fn counted<'a>(
+    directory: &Directory,
+    found: &'a CampaignFiles,
+) -> BTreeMap<u32, &'a TaskResult> {
     let mut done: BTreeMap<u32, Vec<&TaskResult>> = BTreeMap::new();
     for result in found.results.iter().filter(|it| it.is_done()) {
         done.entry(result.attempt.task).or_default().push(result);
@@ -166,7 +169,7 @@ mod tests {
             self.write(&attempt_file(task, name), &text.replace("ENDED", ended));
         }
 
-        fn found(&self) -> Found {
+        fn found(&self) -> CampaignFiles {
             let text = "format = \"corun-campaign\"\nversion = 1\nname = \"it\"\nrepeats = 3\n\
                         [[program]]\nworkload = \"fib\"\n";
             let campaign = crate::Campaign::from_toml("it.toml", text).unwrap();

@@ -10,14 +10,17 @@ use corun_record::{FleetCounts, FleetFate, FleetNode, FleetStatus, FleetTask, sh
 use crate::error::FleetError;
 use crate::layout::{Attempt, Directory, TaskResult};
 use crate::plan::Plan;
-use crate::results::{self, Found};
+use crate::results::{self, CampaignFiles};
 use crate::slurm::{self, Queue, QueuedTask, SlurmCommands};
 
 /// The files of a campaign, and the queue where it may matter: Slurm is installed, and the campaign was not run here alone.
 ///
 /// # Errors
 /// If the directory cannot be read.
-pub fn look(plan: &Plan, directory: &Directory) -> Result<(Found, Option<Queue>), FleetError> {
+pub fn look(
+    plan: &Plan,
+    directory: &Directory,
+) -> Result<(CampaignFiles, Option<Queue>), FleetError> {
     let found = results::read(plan, directory)?;
     // A Slurm that is installed and not configured takes a minute to say so.
     if !found.attempts.is_empty() && found.attempts.iter().all(|it| it.job.is_none()) {
@@ -35,7 +38,7 @@ pub fn look(plan: &Plan, directory: &Directory) -> Result<(Found, Option<Queue>)
 pub fn status(
     plan: &Plan,
     directory: &Directory,
-    found: &Found,
+    found: &CampaignFiles,
     queue: Option<&Queue>,
 ) -> FleetStatus {
     let facts = Facts::of(directory, found, queue);
@@ -98,7 +101,7 @@ struct Fated {
 }
 
 impl<'a> Facts<'a> {
-    fn of(directory: &Directory, found: &'a Found, queue: Option<&'a Queue>) -> Self {
+    fn of(directory: &Directory, found: &'a CampaignFiles, queue: Option<&'a Queue>) -> Self {
         let (mut failed, mut begun, mut queued) =
             (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for result in found.results.iter().filter(|it| !it.is_done()) {
@@ -168,7 +171,7 @@ fn keep_last<'a, T>(
     }
 }
 
-fn remarks(found: &Found, queue: Option<&Queue>, facts: &Facts<'_>) -> Vec<String> {
+fn remarks(found: &CampaignFiles, queue: Option<&Queue>, facts: &Facts<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(Queue::Unknown(reason)) = queue {
         remarks.push(format!(
@@ -240,7 +243,7 @@ mod tests {
         }
     }
 
-    fn said(found: &Found, queue: Option<&Queue>) -> Vec<String> {
+    fn said(found: &CampaignFiles, queue: Option<&Queue>) -> Vec<String> {
         let directory = Directory::new("/nowhere".into());
         let status = status(&plan(), &directory, found, queue);
         assert_eq!(status.tasks.total(), 6);
@@ -255,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_task_has_the_fate_that_its_files_and_the_queue_mean() {
-        let found = Found {
+        let found = CampaignFiles {
             attempts: vec![
                 attempt(0, "7-0", "n1", 1),
                 attempt(0, "7-1", "n2", 3),
@@ -285,7 +288,10 @@ mod tests {
 
     #[test]
     fn without_an_answer_from_slurm_files_decide_and_that_is_said() {
-        let found = Found { attempts: vec![attempt(2, "9-0", "n3", 1)], ..Found::default() };
+        let found = CampaignFiles {
+            attempts: vec![attempt(2, "9-0", "n3", 1)],
+            ..CampaignFiles::default()
+        };
         let queue = Queue::Unknown("timed out".to_owned());
         let said = said(&found, Some(&queue));
         assert_eq!(said[2], "2 Missing on n3: began on n3 and left no result");

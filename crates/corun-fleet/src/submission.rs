@@ -11,7 +11,7 @@ use crate::binary;
 use crate::error::FleetError;
 use crate::layout::Directory;
 use crate::plan::Plan;
-use crate::results::{self, Found};
+use crate::results::{self, CampaignFiles};
 use crate::slurm::{self, Commands, Queue};
 
 /// Makes the directory of a campaign, or finds the plan of the same campaign in it.
@@ -72,7 +72,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), FleetError> {
 pub fn left(
     plan: &Plan,
     directory: &Directory,
-    found: &Found,
+    found: &CampaignFiles,
     queue: &[slurm::QueuedTask],
 ) -> Vec<u32> {
     let done = results::counted(directory, found);

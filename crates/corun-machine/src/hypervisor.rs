@@ -39,7 +39,7 @@ pub(crate) struct Trace {
 pub(crate) fn find<F: SystemFiles + ?Sized>(files: &mut F) -> Hypervisor {
     let cpuinfo = cpuinfo(files);
     let flagged = flagged(&cpuinfo);
-    let accounts: [fn(&mut F, &str) -> Named; 9] = [
+    let accounts: [fn(&mut F, &str) -> NamedTrace; 9] = [
         by_control_program,
         by_kernel_type,
         by_device_tree,
@@ -50,7 +50,7 @@ pub(crate) fn find<F: SystemFiles + ?Sized>(files: &mut F) -> Hypervisor {
         by_devices,
         by_clock,
     ];
-    let mut named: Named = None;
+    let mut named: NamedTrace = None;
     for by in accounts {
         // A later account may have the name where an earlier one shows a presence alone.
         let found = by(files, &cpuinfo);
@@ -81,7 +81,7 @@ const DMI: &str = "sys/class/dmi/id";
 const DEVICE_TREES: [&str; 2] = ["proc/device-tree", "sys/firmware/devicetree/base"];
 const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
 
-type Named = Option<(String, Trace)>;
+type NamedTrace = Option<(String, Trace)>;
 
 fn trace(file: impl Into<String>, text: impl Into<String>) -> Trace {
     Trace { file: file.into(), text: text.into() }
@@ -119,7 +119,7 @@ fn flagged(cpuinfo: &str) -> Option<bool> {
 
 /// The IBM Z account of the levels below (STSI in the z/Architecture Principles of Operation): `VM00`
 /// is the nearest hypervisor; without it an LPAR runs under PR/SM itself.
-fn by_control_program<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
+fn by_control_program<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedTrace {
     let text = text(files, SYSINFO)?;
     if let Some((line, program)) = line(&text, "VM00 Control Program") {
         let program = program.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -132,7 +132,7 @@ fn by_control_program<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named 
 
 /// What a kernel that knows its hypervisor says; a Xen host's own control domain says it too, and runs
 /// under Xen as well.
-fn by_kernel_type<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
+fn by_kernel_type<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedTrace {
     let file = "sys/hypervisor/type";
     let kind = text(files, file)?;
     let name = if kind == "xen" { "Xen".to_owned() } else { kind.clone() };
@@ -141,7 +141,7 @@ fn by_kernel_type<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
 
 /// The node that a hypervisor adds to the device tree of its guests, and the name that the boards
 /// which QEMU makes up have there.
-fn by_device_tree<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
+fn by_device_tree<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedTrace {
     let nodes = ["hypervisor/compatible", "compatible"];
     let known = [
         [("kvm", "KVM"), ("xen", "Xen"), ("vmware", "VMware"), ("gunyah", "Gunyah")].as_slice(),
@@ -169,7 +169,7 @@ fn by_device_tree<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
 /// POWER: `pSeries` is the platform of a partition, below which is pHyp (PowerVM) where the firmware
 /// names no other; the PlayStation 3 lets other systems run on its hypervisor alone. Processors of
 /// SPARC's `sun4v` have a mode above the kernel's, in which a hypervisor always runs.
-fn by_platform<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> Named {
+fn by_platform<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> NamedTrace {
     let emulated = ["machine", "platform"].into_iter().filter_map(|key| line(cpuinfo, key));
     let known = [
         ("platform", "pSeries", "pHyp"),
@@ -191,7 +191,7 @@ fn by_platform<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> Named {
 /// The name that a partition of POWER has in its firmware, which a hypervisor gave it: pHyp (PowerVM) where
 /// the firmware also says whether a management console (HMC) looks after it, as systemd-detect-virt and
 /// lscpu take it. QEMU names its guests, too.
-fn by_partition<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
+fn by_partition<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedTrace {
     DEVICE_TREES.into_iter().find_map(|tree| {
         let file = format!("{tree}/ibm,partition-name");
         let partition = text(files, &file)?;
@@ -208,7 +208,7 @@ fn by_partition<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
 }
 
 /// Processors that exist in software alone.
-fn by_model<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> Named {
+fn by_model<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> NamedTrace {
     let known = [
         ("model name", "QEMU Virtual CPU", "QEMU"),
         ("model name", "Common KVM processor", "KVM"),
@@ -223,7 +223,7 @@ fn by_model<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> Named {
 
 /// What virtual firmware calls itself. Cloud vendors put their names into real machines too; an x86
 /// processor without the flag of hypervisors then has none.
-fn by_firmware<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> Named {
+fn by_firmware<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> NamedTrace {
     let software = [
         ("QEMU", "QEMU"),
         ("Bochs", "QEMU"),
@@ -271,7 +271,7 @@ fn by_firmware<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> Named {
 /// Devices that exist in software alone, by the numbers in the kernel's list (vendor and device in
 /// the second column), and the buses of virtual devices. Real machines may have virtio devices, too,
 /// which a network card shows.
-fn by_devices<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> Named {
+fn by_devices<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> NamedTrace {
     let counts = |name: &str| name != UNKNOWN || flagged(cpuinfo) != Some(false);
     let file = "proc/bus/pci/devices";
     let known = [
@@ -302,7 +302,7 @@ fn by_devices<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> Named {
 }
 
 /// The clock that a hypervisor offers its guests.
-fn by_clock<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
+fn by_clock<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedTrace {
     let clocks = text(files, CLOCKS)?;
     let name = clocks.split_whitespace().find_map(|clock| match clock {
         "kvm-clock" => Some("KVM"),

@@ -268,11 +268,11 @@ pub struct AllCores {
 pub struct Coherence {
     /// Cycles for a line that another core has changed, instead of those of the last level.
     pub transfer: u32,
-    /// How many of them pass until the core that has the line hears of it: it may use the line so long
-    /// if another core asked for it while it came.
+    /// Cycles of the transfer until the snoop reaches the core that has the line: so long it may use the line
+    /// if another core requested it while it was filled.
     pub snoop_delay: u32,
-    /// Cycles until a core begins again when another one wrote what it has loaded too early, or read what
-    /// it has changed.
+    /// Machine clear, in cycles: another core wrote a line that this one loaded too early, or read a line that it
+    /// has changed.
     pub machine_clear: u32,
     /// Cycles from having the bytes of a line that came from another core to retiring the load: until
     /// then another core may take them back.

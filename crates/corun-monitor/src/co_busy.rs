@@ -116,9 +116,9 @@ enum Source {
     Exact { switches: Switches, siblings: Vec<Siblings>, drain_ns: u64 },
 }
 
-/// What was found of an interval.
+/// Co-busy shares and task times of an interval.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct CoBusyReading {
     /// Of each core the shares of time with 0, 1, ... S siblings busy.
     pub(crate) cores: Vec<Vec<f64>>,
     pub(crate) evidence: CoBusyEvidence,
@@ -229,12 +229,12 @@ impl CoBusy {
         cores: &Cores,
         uses: &[Vec<CpuUse>],
         interval_ns: [u64; 2],
-    ) -> Found {
+    ) -> CoBusyReading {
         let began_ns = cpu_time_ns();
         let length_ns = interval_ns[1].saturating_sub(interval_ns[0]);
         let mut found = match &mut self.source {
-            Source::Bounds => Found::from_bounds(uses),
-            Source::Sampled(watch) => Found::from_samples(watch.seen(), uses, length_ns),
+            Source::Bounds => CoBusyReading::from_bounds(uses),
+            Source::Sampled(watch) => CoBusyReading::from_samples(watch.seen(), uses, length_ns),
             Source::Exact { switches, siblings, .. } => {
                 switches.drain();
                 let found = match switches.are_lost {
@@ -261,7 +261,7 @@ impl CoBusy {
                     }
                     (Err(because), too_much) => {
                         self.not_exact_because = Some(too_much.unwrap_or(because));
-                        Found::from_bounds(uses)
+                        CoBusyReading::from_bounds(uses)
                     }
                 }
             }
@@ -288,7 +288,7 @@ impl CoBusy {
     }
 }
 
-impl Found {
+impl CoBusyReading {
     fn new(estimates: Vec<Estimate>, method: CoBusyMethod, tasks: TaskTimes) -> Self {
         let error = estimates.iter().map(|it| it.error).fold(0.0, f64::max);
         let evidence = CoBusyEvidence { method, error, ..CoBusyEvidence::default() };
@@ -300,7 +300,7 @@ impl Found {
         Self::new(uses.iter().map(of).collect(), CoBusyMethod::Bounds, TaskTimes::default())
     }
 
-    fn from_samples(seen: &watch::Seen, uses: &[Vec<CpuUse>], length_ns: u64) -> Self {
+    fn from_samples(seen: &watch::CoBusySamples, uses: &[Vec<CpuUse>], length_ns: u64) -> Self {
         if seen.samples == 0 {
             return Self::from_bounds(uses);
         }
@@ -328,7 +328,7 @@ fn from_switches(
     cores: &Cores,
     uses: &[Vec<CpuUse>],
     [from_ns, to_ns]: [u64; 2],
-) -> Result<Found, String> {
+) -> Result<CoBusyReading, String> {
     let length = to_ns.saturating_sub(from_ns).max(1) as f64;
     let mut tasks = TaskTimes::default();
     let mut estimates = Vec::with_capacity(uses.len());
@@ -366,7 +366,7 @@ fn from_switches(
                     or records are missing."
             .to_owned());
     }
-    let mut found = Found::new(estimates, CoBusyMethod::Exact, tasks);
+    let mut found = CoBusyReading::new(estimates, CoBusyMethod::Exact, tasks);
     found.evidence.error = error;
     Ok(found)
 }

@@ -15,9 +15,9 @@ use corun_record::{
 };
 
 use crate::capacity::capacity_use;
-use crate::co_busy::{CoBusy, Cores, Found};
+use crate::co_busy::{CoBusy, CoBusyReading, Cores};
 use crate::proc::{Accounts, CpuUse, ProcFiles, Task, TaskFiles};
-use crate::tasks::{Known, Process, TaskTable};
+use crate::tasks::{Process, TaskReading, TaskTable};
 use crate::{MonitorError, Source, Tasks};
 
 /// Of so many threads, the busiest, it is read how often they changed their CPU.
@@ -194,7 +194,7 @@ impl System {
         }
     }
 
-    fn task_activities(&mut self, found: &Found, interval_ns: u64) -> Vec<TaskActivity> {
+    fn task_activities(&mut self, found: &CoBusyReading, interval_ns: u64) -> Vec<TaskActivity> {
         let Some(tasks) = &mut self.tasks else { return Vec::new() };
         read_migrations(tasks, &mut self.files);
         let mut names = Names::new(tasks, found);
@@ -202,7 +202,7 @@ impl System {
         let mut activities = Vec::new();
         let together = self.options.tasks == Tasks::Processes;
         for process in tasks.active() {
-            let of_thread = |thread: &Known| {
+            let of_thread = |thread: &TaskReading| {
                 thread_activity(process, thread, self.ticks_per_second, found, &mut companions)
             };
             let threads: Vec<TaskActivity> =
@@ -339,7 +339,7 @@ struct Names(HashMap<u32, String>);
 
 impl Names {
     /// Those of all tasks that were seen beside others.
-    fn new(tasks: &TaskTable, found: &Found) -> Self {
+    fn new(tasks: &TaskTable, found: &CoBusyReading) -> Self {
         let mut names: HashMap<u32, String> = HashMap::new();
         for (one, other) in found.tasks.pairs.keys() {
             names.insert(*one, String::new());
@@ -371,7 +371,7 @@ impl Names {
 
 /// The companions of each task, those with most time first.
 fn companions(
-    found: &Found,
+    found: &CoBusyReading,
     interval_ns: u64,
     names: &mut Names,
     files: &mut ProcFiles,
@@ -396,9 +396,9 @@ fn companions(
 
 fn thread_activity(
     process: &Process,
-    thread: &Known,
+    thread: &TaskReading,
     ticks_per_second: f64,
-    found: &Found,
+    found: &CoBusyReading,
     companions: &mut HashMap<u32, Vec<Companion>>,
 ) -> TaskActivity {
     let [user, system] = thread.shares(ticks_per_second);

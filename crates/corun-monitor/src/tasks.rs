@@ -40,9 +40,9 @@ pub(crate) struct TaskTable {
 #[derive(Debug)]
 pub(crate) struct Process {
     /// The process as a whole.
-    pub(crate) whole: Known,
+    pub(crate) whole: TaskReading,
     /// Its threads by their numbers; none if it has only one.
-    pub(crate) threads: Vec<Known>,
+    pub(crate) threads: Vec<TaskReading>,
     /// Its control group, if it used a CPU and the group can be read.
     pub(crate) cgroup: Option<String>,
     thread_count: u64,
@@ -52,9 +52,9 @@ pub(crate) struct Process {
     quiet_ns: u64,
 }
 
-/// What is known of a task by its last reading.
+/// Last reading of a task.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct TaskReading {
     pub(crate) id: u32,
     pub(crate) name: String,
     pub(crate) parent: u32,
@@ -96,7 +96,7 @@ impl TaskTable {
         table.read(files, now_ns)?;
         for process in table.processes.values_mut() {
             process.whole.forget_use();
-            process.threads.iter_mut().for_each(Known::forget_use);
+            process.threads.iter_mut().for_each(TaskReading::forget_use);
         }
         Ok(table)
     }
@@ -216,7 +216,7 @@ struct Reading {
 impl Process {
     fn new(id: u32) -> Self {
         Self {
-            whole: Known::new(id),
+            whole: TaskReading::new(id),
             threads: Vec::new(),
             cgroup: None,
             thread_count: 1,
@@ -226,12 +226,12 @@ impl Process {
     }
 
     /// Its threads; the process itself where it has only one.
-    pub(crate) fn each_thread(&self) -> &[Known] {
+    pub(crate) fn each_thread(&self) -> &[TaskReading] {
         if self.threads.is_empty() { std::slice::from_ref(&self.whole) } else { &self.threads }
     }
 
     /// The same, to add to what is known of them.
-    pub(crate) fn each_thread_mut(&mut self) -> &mut [Known] {
+    pub(crate) fn each_thread_mut(&mut self) -> &mut [TaskReading] {
         match self.threads.is_empty() {
             true => std::slice::from_mut(&mut self.whole),
             false => &mut self.threads,
@@ -272,7 +272,7 @@ impl Process {
         ids: &mut Vec<u32>,
     ) -> u64 {
         let (process, quiet_ns) = (self.whole.id, self.quiet_ns);
-        let mut read = |thread: &mut Known, room: &mut usize| {
+        let mut read = |thread: &mut TaskReading, room: &mut usize| {
             let task = Task::Thread(process, thread.id);
             thread.read(files, task, reading, quiet_ns, room).is_ok()
         };
@@ -304,7 +304,8 @@ impl Process {
             while let Some(ended) = known.next_if(|it| it.id < id) {
                 *room += usize::from(ended.file.is_some());
             }
-            let mut thread = known.next_if(|it| it.id == id).unwrap_or_else(|| Known::new(id));
+            let mut thread =
+                known.next_if(|it| it.id == id).unwrap_or_else(|| TaskReading::new(id));
             let task = Task::Thread(process, id);
             let is_read = thread.reading == reading.number
                 || thread.read(files, task, reading, quiet_ns, room).is_ok();
@@ -322,7 +323,7 @@ impl Process {
     }
 }
 
-impl Known {
+impl TaskReading {
     fn new(id: u32) -> Self {
         Self { id, is_new: true, ..Self::default() }
     }

@@ -18,7 +18,7 @@ use article::{Article, Figure, Opened, Part};
 
 /// A document that a page is made of.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct InputDocument {
     /// The name that it was given by.
     pub name: String,
     /// Its JSON.
@@ -118,7 +118,7 @@ pub struct Picture {
 ///
 /// # Errors
 /// If a text is no document of corun.
-pub fn pictures(documents: &[Given]) -> Result<Vec<Picture>, PageError> {
+pub fn pictures(documents: &[InputDocument]) -> Result<Vec<Picture>, PageError> {
     let mut pictures = Vec::new();
     let opened = opened(documents)?;
     for (at, article) in articles(&opened, Detail::FULL).iter().enumerate() {
@@ -179,7 +179,7 @@ fn stem(name: &str) -> String {
     }
 }
 
-fn opened(documents: &[Given]) -> Result<Vec<Opened<'_>>, PageError> {
+fn opened(documents: &[InputDocument]) -> Result<Vec<Opened<'_>>, PageError> {
     documents.iter().map(Opened::of).collect()
 }
 

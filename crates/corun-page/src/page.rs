@@ -7,7 +7,7 @@ use corun_record::on_lines;
 
 use crate::article::{self, Article, Figure, Opened, Part, Section, Statement};
 use crate::plot::{self, Drawing};
-use crate::{Detail, Given, PageError, articles, opened};
+use crate::{Detail, InputDocument, PageError, articles, opened};
 
 /// A page is smaller than this many bytes.
 pub const MAX_PAGE: usize = 1_000_000;
@@ -83,7 +83,7 @@ mod filters {
 ///
 /// # Errors
 /// If a text is no document of corun, or the documents do not fit into a page.
-pub fn page(documents: &[Given]) -> Result<String, PageError> {
+pub fn page(documents: &[InputDocument]) -> Result<String, PageError> {
     let documents = opened(documents)?;
     let predictions = documents.iter().flat_map(Opened::predictions);
     let pairs = article::pairs(predictions).map(Part::from);

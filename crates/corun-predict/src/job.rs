@@ -7,7 +7,7 @@ use corun_machine::Machine;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::{Caveat, PageSize, Placement, TracedWorkload};
-use corun_trace::{Chosen, SystemCall, Target};
+use corun_trace::{SystemCall, Target, TracerSelection};
 
 use crate::{MeasureSiblings, Sampling, Workers};
 
@@ -57,7 +57,7 @@ pub struct Job<'a> {
     /// What runs beside it.
     pub beside: Beside,
     /// The tracer.
-    pub tracer: Chosen<'a>,
+    pub tracer: TracerSelection<'a>,
     /// The system call whose first return starts the measured part of the run; none to start at the beginning.
     pub from: Option<SystemCall>,
     /// The part of the run that is simulated.

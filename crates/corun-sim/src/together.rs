@@ -21,7 +21,7 @@ use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
 use crate::replay::synchronisation::Synchronisation;
 use crate::replay::synchronised::SynchronisedReplay;
-use crate::replay::time_slices::{Slice, Sliced, Slices};
+use crate::replay::time_slices::{Slice, Slices, TimeSlicedSource};
 use crate::simulate::Simulated;
 use crate::thread_mapping::ThreadMapping;
 use crate::uops::Lowering;
@@ -224,7 +224,7 @@ pub fn simulate_together(
     Ok(Phase { workers: placed })
 }
 
-type Running<'a> = Machine<Sliced<Recorded<'a>>>;
+type Running<'a> = Machine<TimeSlicedSource<Recorded<'a>>>;
 
 impl Cpu {
     /// Its target is reached; returns the next.
@@ -361,7 +361,7 @@ fn machine<'a>(
         Recorded::new(lowering(), process.trace, place.thread, pages, course, progress)
     };
     let slices = slices(setup);
-    let mut cores: Vec<Vec<Sliced<Recorded<'_>>>> = Vec::new();
+    let mut cores: Vec<Vec<TimeSlicedSource<Recorded<'_>>>> = Vec::new();
     for cpu in cpus {
         let mut programs = Vec::new();
         for &place in &cpu.workers {
@@ -375,7 +375,7 @@ fn machine<'a>(
             true => longest.saturating_mul(SLICE_ROUNDS).max(SLICE_INSTRUCTIONS),
             false => u64::MAX,
         };
-        cores[cpu.core].push(Sliced::bounded(programs, slices, most));
+        cores[cpu.core].push(TimeSlicedSource::bounded(programs, slices, most));
     }
     // What starts the workers and waits for them takes nothing from them: it has cores of its own.
     let firsts: Vec<Place> = cpus.iter().flat_map(|cpu| &cpu.workers).copied().collect();
@@ -384,7 +384,10 @@ fn machine<'a>(
             !firsts[..index].iter().any(|it| (it.process, it.copy) == (place.process, place.copy));
         let process = &setup.processes[place.process];
         for &thread in process.others.iter().filter(|_| is_new && process.is_ordered()) {
-            cores.push(vec![Sliced::new(vec![recorded(Place { thread, ..*place })?], slices)]);
+            cores.push(vec![TimeSlicedSource::new(
+                vec![recorded(Place { thread, ..*place })?],
+                slices,
+            )]);
         }
     }
     let cores = cores.into_iter().map(|sources| (lowering().stack_update(), sources));

@@ -46,14 +46,14 @@ fn main() {
         at += 1;
         let store = opened(&path);
         let number =
-            store.find(&format!("last~{}", at * 7), corun_store::Wanted::Finished).expect("a run");
+            store.find(&format!("last~{}", at * 7), corun_store::RunKind::Finished).expect("a run");
         assert!(store.document(number).expect("it can be read").is_some());
     });
     report("one run: its samples as CSV", || {
         at += 1;
         let store = opened(&path);
         let number =
-            store.find(&format!("last~{}", at * 7), corun_store::Wanted::Finished).expect("a run");
+            store.find(&format!("last~{}", at * 7), corun_store::RunKind::Finished).expect("a run");
         let table = store.table(TidyTable::Samples, &[number]).expect("a table");
         assert_eq!(table.lines().count(), SAMPLES as usize + 1);
     });

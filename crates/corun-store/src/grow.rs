@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::keep::{
     Origin, answer, insert_frame, insert_run, insert_samples, packed, taken_apart, unpacked_line,
 };
-use crate::names::Wanted;
+use crate::names::RunKind;
 use crate::process;
 use crate::run_id::RunId;
 use crate::store::Store;
@@ -236,7 +236,7 @@ impl Store {
     /// # Errors
     /// If there is none of this name, it is being measured, or it has ended as planned.
     pub fn resume(&mut self, name: &str) -> Result<Unfinished, StoreError> {
-        let number = self.find(name, Wanted::EndedEarly)?;
+        let number = self.find(name, RunKind::EndedEarly)?;
         let row = self.row(number)?;
         if row.format != Run::FORMAT {
             return Err(row.not_resumable("it is of another command than `corun measure`"));
@@ -265,7 +265,7 @@ impl Store {
     /// # Errors
     /// If there is none of this name, or a process is adding cells to it.
     pub fn resume_sweep(&mut self, name: &str) -> Result<UnfinishedSweep, StoreError> {
-        let number = self.find(name, Wanted::Sweep)?;
+        let number = self.find(name, RunKind::Sweep)?;
         let row = self.row(number)?;
         if row.format != PredictionSweep::FORMAT {
             return Err(row.not_resumable("it is no sweep of `corun predict`"));

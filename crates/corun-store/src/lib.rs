@@ -23,6 +23,6 @@ pub use export::TidyTable;
 pub use grow::{Growing, Unfinished, UnfinishedSweep};
 pub use keep::{Added, FirstAnswer, Origin};
 pub use list::Filter;
-pub use names::{Wanted, check_tags};
+pub use names::{RunKind, check_tags};
 pub use place::default_path;
 pub use store::Store;

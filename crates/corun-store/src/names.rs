@@ -7,9 +7,9 @@ use crate::error::StoreError;
 use crate::run_id::RunId;
 use crate::store::Store;
 
-/// Which runs `last` counts; a run that is named otherwise may be any.
+/// Runs that `last` counts; a run that is named otherwise may be any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RunKind {
     /// Those with an answer.
     Finished,
     /// Those of `corun measure` that ended early, and can be resumed.
@@ -26,9 +26,9 @@ impl Store {
     ///
     /// # Errors
     /// If there is none, or several could be meant.
-    pub fn find(&self, name: &str, wanted: Wanted) -> Result<i64, StoreError> {
+    pub fn find(&self, name: &str, kind: RunKind) -> Result<i64, StoreError> {
         if let Some(before) = before_last(name) {
-            return self.before_last(before, wanted)?.ok_or_else(|| self.none(name));
+            return self.before_last(before, kind)?.ok_or_else(|| self.none(name));
         }
         let named = self.read(|it| {
             it.query_row(
@@ -73,13 +73,13 @@ impl Store {
         StoreError::NoRun { path: self.path().to_owned(), name: name.to_owned(), nearest }
     }
 
-    fn before_last(&self, before: u32, wanted: Wanted) -> Result<Option<i64>, StoreError> {
-        let which = match wanted {
-            Wanted::Finished => "ending IS NOT NULL",
-            Wanted::EndedEarly => {
+    fn before_last(&self, before: u32, kind: RunKind) -> Result<Option<i64>, StoreError> {
+        let which = match kind {
+            RunKind::Finished => "ending IS NOT NULL",
+            RunKind::EndedEarly => {
                 "format = 'corun-run' AND (ending IS NULL OR ending IN ('interrupted', 'failed'))"
             }
-            Wanted::Sweep => "format = 'corun-sweep'",
+            RunKind::Sweep => "format = 'corun-sweep'",
         };
         let query = format!(
             "SELECT number, CASE WHEN ending IS NULL THEN writer END FROM runs WHERE {which}
@@ -108,7 +108,7 @@ impl Store {
     /// # Errors
     /// If there is none, or it has no answer yet.
     pub fn document_of(&self, name: &str) -> Result<String, StoreError> {
-        let number = self.find(name, Wanted::Finished)?;
+        let number = self.find(name, RunKind::Finished)?;
         match self.document(number)? {
             Some(document) => Ok(document),
             None => Err(self.unfinished(number)?),

@@ -45,7 +45,8 @@ pub use library::{all, find, names};
 pub use modelled::Model;
 pub use plan::{Host, PlannedArm, Setting, StudyStep};
 pub use prediction::{
-    CoreEngine, Cycles, Prediction, Seats, SimulatedCycles, SimulatedProgram, Simulator, Work,
+    CoreEngine, Cycles, Prediction, SimulatedCycles, SimulatedProgram, Simulator, Work,
+    WorkerLayout,
 };
 pub use quantity::Quantity;
 pub use range::Range;

@@ -63,7 +63,8 @@ pub use touched::{TouchedLine, TouchedLines};
 pub use tracer::DynamoRio;
 pub(crate) use tracer::others;
 pub use tracer::{
-    Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose, choose_for,
+    Ending, Target, TraceError, Traced, Tracer, TracerSelection, Unavailable, all, choose,
+    choose_for,
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::{Ptrace, Qemu, Step};

@@ -53,7 +53,7 @@ pub fn trace_quietly<W: Write + Send + 'static>(
 /// If the program cannot be started or the tracer fails.
 pub fn count_quietly(
     target: &Target,
-    chosen: &Chosen<'_>,
+    chosen: &TracerSelection<'_>,
     stop: &AtomicBool,
 ) -> Result<u64, TraceError> {
     let mut nothing = Profile::new(u64::MAX, None);

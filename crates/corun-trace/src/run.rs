@@ -128,7 +128,7 @@ impl Untraced {
 /// then can be read, and says so.
 pub fn run_trace<W: Write + Send + 'static>(
     request: &TraceRequest,
-    chosen: &Chosen<'_>,
+    chosen: &TracerSelection<'_>,
     output: W,
     progress: &dyn Progress,
     stop: &AtomicBool,
@@ -217,7 +217,11 @@ impl TraceRequest {
     ///
     /// # Errors
     /// As [`PreRun::run`].
-    pub fn settled(self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Self, TraceError> {
+    pub fn settled(
+        self,
+        chosen: &TracerSelection<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Self, TraceError> {
         let part = Part::Of(self.plan(chosen, stop)?);
         Ok(Self { part, from: None, ..self })
     }

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ProcessContext, Sink, SinkError, SystemCall, TracePlan};
 
 pub(crate) use choice::others;
-pub use choice::{Chosen, all, choose, choose_for};
+pub use choice::{TracerSelection, all, choose, choose_for};
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use dynamorio::DynamoRio;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

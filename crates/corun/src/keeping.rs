@@ -32,9 +32,9 @@ pub(crate) struct StoreArguments {
     no_store: bool,
 }
 
-/// What the command line says of keeping.
+/// Options and subcommand that decide what is kept.
 #[derive(Debug, Default)]
-struct Asked {
+struct KeepRequest {
     store: StoreArguments,
     /// The subcommand, such as `bench run`.
     command: String,
@@ -42,14 +42,14 @@ struct Asked {
     is_kept: bool,
 }
 
-static ASKED: OnceLock<Asked> = OnceLock::new();
+static REQUEST: OnceLock<KeepRequest> = OnceLock::new();
 
 /// The most runs that are a history, and documents that are looked into for one.
 pub(crate) const HISTORY: usize = 1000;
 
 /// Sets what the command line asks for, before the command runs.
 pub(crate) fn set(store: StoreArguments, command: String, is_kept: bool) {
-    let _ = ASKED.set(Asked { store, command, is_kept });
+    let _ = REQUEST.set(KeepRequest { store, command, is_kept });
 }
 
 /// The file of the store; `None` where nothing is to be kept.
@@ -57,7 +57,7 @@ pub(crate) fn set(store: StoreArguments, command: String, is_kept: bool) {
 /// # Errors
 /// If no place for it is known.
 pub(crate) fn place() -> Result<Option<PathBuf>, StoreError> {
-    let store = ASKED.get().map(|it| it.store.clone()).unwrap_or_default();
+    let store = REQUEST.get().map(|it| it.store.clone()).unwrap_or_default();
     match (store.no_store, store.store, std::env::var_os("CORUN_STORE")) {
         (true, _, _) => Ok(None),
         (false, Some(file), _) => Ok(Some(file)),
@@ -151,7 +151,7 @@ enum State {
 impl Keeper {
     /// Of a command whose answer has this format.
     pub(crate) fn new<D: Document>() -> Self {
-        let Some(Asked { command, is_kept: true, .. }) = ASKED.get() else {
+        let Some(KeepRequest { command, is_kept: true, .. }) = REQUEST.get() else {
             return Self { state: State::Nothing };
         };
         let folder = std::env::current_dir().unwrap_or_default();

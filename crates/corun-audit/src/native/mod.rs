@@ -70,7 +70,7 @@ impl Native {
         if self.all_s > 0.0 { self.others_s / self.all_s } else { 0.0 }
     }
 
-    fn others(&mut self, processes: &BTreeSet<u32>, start_ns: u64, seen: &Seen) -> Others {
+    fn others(&mut self, processes: &BTreeSet<u32>, start_ns: u64, seen: &LoadReading) -> Others {
         let mut others = Others::default();
         let unseen = match &mut self.switches {
             Ok(switches) => switches.finish(processes, start_ns, &mut others.intervals),
@@ -88,8 +88,8 @@ impl Native {
     }
 }
 
-/// What was seen around and in a load.
-struct Seen<'a> {
+/// Readings before, during and after a load.
+struct LoadReading<'a> {
     before: Accounts,
     after: Accounts,
     tasks: &'a [TaskLog],
@@ -144,7 +144,7 @@ impl System for Native {
             }
         }
         drop(processes);
-        let seen = Seen { before, after, tasks: &tasks, length_ns };
+        let seen = LoadReading { before, after, tasks: &tasks, length_ns };
         let others = self.others(&ids, start_ns, &seen);
         self.others_s += others.on_all_s(&self.cpus, 0, length_ns);
         self.all_s += seconds(length_ns) * self.cpus.len() as f64;

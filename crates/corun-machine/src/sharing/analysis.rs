@@ -1,13 +1,13 @@
 //! What the CPUs of a set share: cores, caches and NUMA nodes, by the description of the machine alone.
 
 use super::guest;
-use super::subject::Found;
+use super::subject::ResolvedSubject;
 use super::{CacheShare, CoreShare, CoreUse, CpuSharing, NodeShare, is_shared_level};
 use crate::{CpuSet, Machine};
 
 /// Everything but who else is busy and the answer.
-pub(super) fn analyse(machine: &Machine, found: Found) -> CpuSharing {
-    let Found { subject, cpus: named, hypervisor, .. } = found;
+pub(super) fn analyse(machine: &Machine, found: ResolvedSubject) -> CpuSharing {
+    let ResolvedSubject { subject, cpus: named, hypervisor, .. } = found;
     let online = machine.online();
     let cpus = named.intersection(&online);
     let split = |all: &CpuSet| {

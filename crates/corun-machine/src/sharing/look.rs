@@ -1,7 +1,7 @@
 //! Who else used the CPUs of a set, and the siblings of them, during a pause.
 
 use super::analysis;
-use super::subject::{Found, threads};
+use super::subject::{ResolvedSubject, threads};
 use super::{BusyCpu, BusyTask, Others, Subject};
 use crate::doctor::Pause;
 use crate::evidence::CpuTimes;
@@ -14,7 +14,7 @@ const BUSY: f64 = 0.05;
 pub(super) fn take(
     files: &mut impl SystemFiles,
     machine: &Machine,
-    found: &Found,
+    found: &ResolvedSubject,
     pause: &mut dyn Pause,
 ) -> Others {
     let (tasks, times) = (Tasks::read(files), CpuTimes::read(files));
@@ -57,7 +57,7 @@ pub(super) fn take(
 }
 
 /// Whether a task is of those that the question is about.
-fn belongs(files: &mut impl SystemFiles, found: &Found, task: u32) -> bool {
+fn belongs(files: &mut impl SystemFiles, found: &ResolvedSubject, task: u32) -> bool {
     let is_process = matches!(found.subject, Subject::Process { id, .. } if id == task);
     is_process
         || found.group.as_ref().is_some_and(|group| {

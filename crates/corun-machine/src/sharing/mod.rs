@@ -18,7 +18,7 @@ use crate::doctor::Pause;
 use crate::{CacheType, CpuSet, Machine, SystemFiles};
 
 pub use show::describe;
-pub use subject::{SharingError, Wanted};
+pub use subject::{SharingError, SharingQuery};
 
 /// What a set of CPUs shares, and with whom.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -227,7 +227,7 @@ impl Body for CpuSharing {
 }
 
 impl CpuSharing {
-    /// Finds out whose CPUs those are that are `wanted` on `machine`; `files` are those that the machine was read
+    /// Finds out whose CPUs those are that are `query` on `machine`; `files` are those that the machine was read
     /// from. The machine is watched for one `pause`, unless it is a captured one.
     ///
     /// # Errors
@@ -235,10 +235,10 @@ impl CpuSharing {
     pub fn read(
         files: &mut impl SystemFiles,
         machine: &Machine,
-        wanted: &Wanted,
+        query: &SharingQuery,
         pause: Option<&mut dyn Pause>,
     ) -> Result<Self, SharingError> {
-        let found = subject::find(files, machine, wanted)?;
+        let found = subject::find(files, machine, query)?;
         let others = pause.map(|pause| look::take(files, machine, &found, pause));
         let mut sharing = analysis::analyse(machine, found);
         sharing.others = others;

@@ -9,9 +9,9 @@ use super::{Subject, ThreadMasks};
 use crate::control_groups::{Mount, group_of, mounts};
 use crate::{CpuSet, Machine, SystemFiles};
 
-/// Whose CPUs are asked for.
+/// CPUs to describe: by their numbers, or those of a process or control group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SharingQuery {
     /// These.
     Cpus(CpuSet),
     /// Those that a process may use.
@@ -71,8 +71,8 @@ impl Actionable for SharingError {
     }
 }
 
-/// Who was found.
-pub(super) struct Found {
+/// The process, control group or list that a query names, and its CPUs.
+pub(super) struct ResolvedSubject {
     pub(super) subject: Subject,
     /// All CPUs that were named, offline ones included.
     pub(super) cpus: CpuSet,
@@ -113,12 +113,12 @@ pub(super) struct Thread {
 pub(super) fn find(
     files: &mut impl SystemFiles,
     machine: &Machine,
-    wanted: &Wanted,
-) -> Result<Found, SharingError> {
-    let found = match wanted {
-        Wanted::Cpus(cpus) => of_cpus(machine, cpus)?,
-        Wanted::Process(id) => of_process(files, machine, *id)?,
-        Wanted::ControlGroup(name) => of_group(files, machine, name)?,
+    query: &SharingQuery,
+) -> Result<ResolvedSubject, SharingError> {
+    let found = match query {
+        SharingQuery::Cpus(cpus) => of_cpus(machine, cpus)?,
+        SharingQuery::Process(id) => of_process(files, machine, *id)?,
+        SharingQuery::ControlGroup(name) => of_group(files, machine, name)?,
     };
     let online = machine.online();
     if found.cpus.is_disjoint(&online) {
@@ -127,19 +127,24 @@ pub(super) fn find(
     Ok(found)
 }
 
-fn of_cpus(machine: &Machine, cpus: &CpuSet) -> Result<Found, SharingError> {
+fn of_cpus(machine: &Machine, cpus: &CpuSet) -> Result<ResolvedSubject, SharingError> {
     let known: CpuSet = machine.logical_cpus.iter().map(|cpu| cpu.id).collect();
     if cpus.is_empty() || !cpus.is_subset(&known) {
         return Err(SharingError::NoSuchCpus { found: cpus.difference(&known), known });
     }
-    Ok(Found { subject: Subject::Cpus, cpus: cpus.clone(), hypervisor: None, group: None })
+    Ok(ResolvedSubject {
+        subject: Subject::Cpus,
+        cpus: cpus.clone(),
+        hypervisor: None,
+        group: None,
+    })
 }
 
 fn of_process(
     files: &mut impl SystemFiles,
     machine: &Machine,
     id: u32,
-) -> Result<Found, SharingError> {
+) -> Result<ResolvedSubject, SharingError> {
     let threads = threads(files, machine, id);
     if threads.is_empty() {
         return Err(SharingError::NoProcess(id));
@@ -156,7 +161,7 @@ fn of_process(
     let name = files.read(&format!("proc/{id}/comm")).unwrap_or_default().to_owned();
     let arguments = files.read(&format!("proc/{id}/cmdline")).unwrap_or_default().to_owned();
     let cpus = threads.iter().flat_map(|thread| thread.cpus.as_slice().to_vec()).collect();
-    Ok(Found {
+    Ok(ResolvedSubject {
         hypervisor: Hypervisor::of(&name, &arguments, threads),
         subject: Subject::Process { id, name, masks },
         cpus,
@@ -188,7 +193,7 @@ fn of_group(
     files: &mut impl SystemFiles,
     machine: &Machine,
     name: &str,
-) -> Result<Found, SharingError> {
+) -> Result<ResolvedSubject, SharingError> {
     let no_group = || SharingError::NoGroup(name.to_owned());
     let mounts = mounts(files).map_err(|_| no_group())?;
     let of_version_1 = mounts.iter().any(|mount| mount.is_version_1_of("cpuset"));
@@ -230,7 +235,7 @@ fn of_group(
         Some((file, set)) => (Some(file), set),
         None => (None, machine.online()),
     };
-    Ok(Found {
+    Ok(ResolvedSubject {
         subject: Subject::ControlGroup { folder: folder.clone(), cpuset },
         cpus,
         hypervisor: None,

@@ -30,7 +30,7 @@ pub struct SmtSwitch {
     before: Snapshot,
     now: SmtState,
     /// What the kernel said right after the last change.
-    seen: Seen,
+    seen: SmtFiles,
     watchdog: Option<Watchdog>,
     /// Dropped last: until then no other process switches.
     _lock: Lock,
@@ -70,7 +70,7 @@ impl SmtSwitch {
             return Err(not_written(source));
         }
         watchdog.begin();
-        let seen = Seen::now(&mut files);
+        let seen = SmtFiles::now(&mut files);
         Ok(Self { files, runtime, before, now, seen, watchdog: Some(watchdog), _lock: lock })
     }
 
@@ -95,7 +95,7 @@ impl SmtSwitch {
     /// # Errors
     /// If another process has switched SMT or a CPU meanwhile.
     pub fn verify(&mut self) -> Result<(), SwitchError> {
-        match Seen::now(&mut self.files) {
+        match SmtFiles::now(&mut self.files) {
             now if now == self.seen => Ok(()),
             now => {
                 Err(SwitchError::Disturbed { left: self.seen.to_string(), found: now.to_string() })
@@ -119,7 +119,7 @@ impl SmtSwitch {
             return Err(SwitchError::RolledBack { wanted, source });
         }
         self.now = wanted;
-        self.seen = Seen::now(&mut self.files);
+        self.seen = SmtFiles::now(&mut self.files);
         Ok(true)
     }
 
@@ -191,21 +191,21 @@ impl Drop for SmtSwitch {
     }
 }
 
-/// What shows whether another process has switched: two small files.
+/// Contents of the two files that show a switch by another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
+struct SmtFiles {
     control: String,
     online: String,
 }
 
-impl Seen {
+impl SmtFiles {
     fn now(files: &mut RootFiles) -> Self {
         let control = text(files, CONTROL).unwrap_or_else(|| "missing".to_owned());
         Self { control, online: text(files, cpus::ONLINE).unwrap_or_default() }
     }
 }
 
-impl std::fmt::Display for Seen {
+impl std::fmt::Display for SmtFiles {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "smt/control `{}` and CPUs {} online", self.control, self.online)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use corun_record::{Arm, Goal, Metric, Placement, Standing, ThreadAnswer, ThreadVerdict};
 use corun_stats::{Estimate, ForeignLoad, TOO_UNCERTAIN, percent, says_something};
 
-use super::experiment::{SweepOutcome, SweepSchedule, Tried, twin_id};
+use super::experiment::{CandidateOutcome, SweepOutcome, SweepSchedule, twin_id};
 use super::grid::Grid;
 use super::objective::slowest_p99;
 use super::search::Conclusion;
@@ -73,11 +73,11 @@ pub(crate) fn is_attainable(
 
 impl<'a> Story<'a> {
     /// The candidates that ran to their end.
-    fn ran(&self) -> impl Iterator<Item = &'a Tried> {
+    fn ran(&self) -> impl Iterator<Item = &'a CandidateOutcome> {
         self.outcome.tried.iter().filter(|tried| tried.failure.is_none())
     }
 
-    fn of(&self, standing: Standing) -> impl Iterator<Item = &'a Tried> {
+    fn of(&self, standing: Standing) -> impl Iterator<Item = &'a CandidateOutcome> {
         let all = self.outcome.tried.iter().zip(&self.conclusion.standings);
         all.filter(move |(_, own)| **own == standing).map(|(tried, _)| tried)
     }
@@ -349,7 +349,7 @@ mod tests {
     /// The sentence where the first of the points is chosen and the others are of these standings.
     fn sentence(verdict: ThreadVerdict, others: [Standing; 4], goal: Goal) -> String {
         let grid = grid();
-        let tried = |(index, &(family, workers)): (usize, &(Family, u32))| Tried {
+        let tried = |(index, &(family, workers)): (usize, &(Family, u32))| CandidateOutcome {
             arm: grid.arm(Point { family, workers }),
             blocks: 8,
             failure: None,

@@ -70,7 +70,7 @@ pub trait SweepObserver {
 
 /// A candidate of a finished sweep.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tried {
+pub struct CandidateOutcome {
     /// Its arm.
     pub arm: Arm,
     /// The blocks in which it ran.
@@ -85,7 +85,7 @@ pub struct Tried {
 #[derive(Debug)]
 pub struct SweepOutcome {
     /// The candidates, in the order in which they joined.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<CandidateOutcome>,
     /// The answer, by index of `tried`; `None` where no block was finished.
     pub conclusion: Option<Conclusion>,
     /// The best may also lie at numbers that there was no time, or no room, to try.
@@ -400,7 +400,7 @@ impl Sweep<'_> {
     ) -> SweepOutcome {
         let conclusion = self.search.conclude();
         let chosen = conclusion.as_ref().map(|conclusion| conclusion.chosen);
-        let tried = self.search.points().enumerate().map(|(index, point)| Tried {
+        let tried = self.search.points().enumerate().map(|(index, point)| CandidateOutcome {
             arm: self.grid.arm(point),
             blocks: self.search.blocks(index),
             failure: self.failures.get(&index).cloned(),

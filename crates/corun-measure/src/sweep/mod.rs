@@ -14,7 +14,7 @@ mod request;
 mod search;
 
 pub use advice::ProcessContext;
-pub use experiment::Tried;
+pub use experiment::CandidateOutcome;
 pub use experiment::{SweepObserver, SweepOutcome, SweepSchedule, run_sweep};
 pub use grid::{Family, Grid, Point};
 pub use request::{SweepRequest, ThreadSearch};

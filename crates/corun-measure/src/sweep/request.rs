@@ -13,7 +13,7 @@ use corun_record::{
 use super::advice::{self, ProcessContext};
 use super::answer;
 use super::experiment::{
-    CONFIDENCE, SweepObserver, SweepOutcome, SweepSchedule, Tried, run_sweep, twin_id,
+    CONFIDENCE, CandidateOutcome, SweepObserver, SweepOutcome, SweepSchedule, run_sweep, twin_id,
 };
 use super::grid::{Family, Grid, Point};
 use super::objective::{slowest_p99, wants_most_workers};
@@ -233,7 +233,7 @@ fn interim_analyses(candidates: usize) -> Vec<PlannedAnalysis> {
 fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
     let standings = outcome.conclusion.as_ref().map(|conclusion| &conclusion.standings);
     let standing = |index: usize| standings.and_then(|all| all.get(index)).copied();
-    let candidate = |(index, tried): (usize, &Tried)| Candidate {
+    let candidate = |(index, tried): (usize, &CandidateOutcome)| Candidate {
         arm: tried.arm.clone(),
         blocks: tried.blocks,
         standing: standing(index).unwrap_or(Standing::Undecided),

@@ -17,8 +17,8 @@ const PRIOR: f64 = 1.0;
 /// The quantile of the normal distribution for 95 %.
 const Z95: f64 = 1.96;
 
-/// How often which siblings of a core were seen busy: bit i of the index is sibling i.
-pub(super) type Seen = [u32];
+/// Number of samples by set of busy siblings: bit i of the index is sibling i.
+pub(super) type BusyCounts = [u32];
 
 /// Shares of time with 0 to S siblings busy, and the largest error of one of them at 95 %.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ impl Estimate {
     }
 
     /// From samples and the busy shares.
-    pub(super) fn from_samples(seen: &Seen, busy: &[Range]) -> Self {
+    pub(super) fn from_samples(seen: &BusyCounts, busy: &[Range]) -> Self {
         let samples: u32 = seen.iter().sum();
         let from_bounds = Self::from_bounds(busy);
         if samples == 0 || busy.len() < 2 || seen.len() != 1 << busy.len() {
@@ -52,7 +52,7 @@ impl Estimate {
 }
 
 /// The table of samples as shares, such that each sibling is busy for its share.
-fn fitted(seen: &Seen, samples: u32, busy: &[Range]) -> Vec<f64> {
+fn fitted(seen: &BusyCounts, samples: u32, busy: &[Range]) -> Vec<f64> {
     let all = f64::from(samples) + PRIOR;
     let mut table: Vec<f64> = seen
         .iter()
@@ -102,7 +102,7 @@ fn by_number(table: &[f64], width: usize) -> Vec<f64> {
 /// samples at any random times. Where both shares are known, the share of two busy siblings varies by
 /// 1 / (n sum of 1/p) over the four cells of the table, and that of one busy sibling twice as much. Every cell gets
 /// one sample more than it has, so that what was not seen has a deviation, too.
-fn deviation(seen: &Seen, samples: u32, width: usize) -> f64 {
+fn deviation(seen: &BusyCounts, samples: u32, width: usize) -> f64 {
     let samples = f64::from(samples);
     let all = samples + seen.len() as f64;
     if width == 2 {
@@ -118,7 +118,7 @@ fn deviation(seen: &Seen, samples: u32, width: usize) -> f64 {
 }
 
 /// Busy time that no sample showed, beyond what chance explains: of tasks that were not watched.
-fn unseen(seen: &Seen, samples: u32, busy: &[Range]) -> f64 {
+fn unseen(seen: &BusyCounts, samples: u32, busy: &[Range]) -> f64 {
     let samples = f64::from(samples);
     let of = |(sibling, share): (usize, &Range)| {
         let busy = seen.iter().enumerate().filter(|(which, _)| which >> sibling & 1 == 1);

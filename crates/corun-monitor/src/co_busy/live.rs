@@ -11,7 +11,7 @@ use corun_machine::kernel_clock::{now_ns, own_thread};
 use corun_record::CoBusyMethod;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::{CoBusy, Core, Cores, Found};
+use super::{CoBusy, CoBusyReading, Core, Cores};
 use crate::proc::{Accounts, CpuUse, ProcFiles};
 
 const CPUS: [u32; 2] = [0, 1];
@@ -26,7 +26,7 @@ fn cores() -> Option<Cores> {
 }
 
 /// Watches an interval, while this thread does nothing else.
-fn watch(co_busy: &mut CoBusy, threads: &[(u32, u32)], cores: &Cores) -> Found {
+fn watch(co_busy: &mut CoBusy, threads: &[(u32, u32)], cores: &Cores) -> CoBusyReading {
     let mut files = ProcFiles::open("/".as_ref(), true).unwrap();
     let accounts = |into: &mut Accounts| {
         let mut text = Vec::new();

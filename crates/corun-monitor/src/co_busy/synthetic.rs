@@ -4,8 +4,8 @@ use corun_record::CpuActivity;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::watch::Seen;
-use super::{Core, Cores, Found};
+use super::watch::CoBusySamples;
+use super::{CoBusyReading, Core, Cores};
 use crate::proc::{Accounts, CpuUse, Range};
 
 const SECOND: f64 = 1e9;
@@ -138,12 +138,13 @@ fn coverage(width: usize, samples: usize, hidden: f64, count: usize) -> (f64, f6
         let from = SECOND * (1.0 + random.random::<f64>());
         let to = from + SECOND * (0.5 + 2.0 * random.random::<f64>());
         let schedule = Schedule::random(&mut random, width, to + SECOND, hidden);
-        let mut seen = Seen::of(&cores);
+        let mut seen = CoBusySamples::of(&cores);
         for part in 0..samples {
             let at = from + (to - from) * (part as f64 + random.random::<f64>()) / samples as f64;
             seen.add(&mut schedule.running(at), &cores);
         }
-        let found = Found::from_samples(&seen, &[schedule.uses(from, to)], (to - from) as u64);
+        let found =
+            CoBusyReading::from_samples(&seen, &[schedule.uses(from, to)], (to - from) as u64);
         let shares = &found.cores[0];
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{shares:?}");
         let truth = schedule.truth(from, to);
@@ -191,13 +192,13 @@ fn the_time_of_the_thread_that_samples_is_left_out() {
     };
     let uses = [vec![cpu(0, 1.0), cpu(1, 0.02)]];
     let with_own_time_on = |own_cpu: u32| {
-        let mut seen = Seen::of(&cores);
+        let mut seen = CoBusySamples::of(&cores);
         for _ in 0..100 {
             let mut running = vec![(0, 7)];
             seen.add(&mut running, &cores);
             seen.add_own_time(own_cpu, 200_000, &running);
         }
-        Found::from_samples(&seen, &uses, 1_000_000_000).cores[0][2]
+        CoBusyReading::from_samples(&seen, &uses, 1_000_000_000).cores[0][2]
     };
     assert!(with_own_time_on(1) < 1e-9, "{}", with_own_time_on(1));
     assert!((with_own_time_on(0) - 0.02).abs() < 1e-6, "{}", with_own_time_on(0));
@@ -206,7 +207,7 @@ fn the_time_of_the_thread_that_samples_is_left_out() {
 #[test]
 fn who_was_beside_whom_is_seen() {
     let cores = cores(2);
-    let mut seen = Seen::of(&cores);
+    let mut seen = CoBusySamples::of(&cores);
     for at in 0..100 {
         let mut running = vec![(0, 7), (0, 8)];
         if at % 2 == 0 {

@@ -33,16 +33,16 @@ pub(super) struct Watch {
     own_ns: u64,
     /// The CPU time of a sample, in nanoseconds.
     cost_ns: f64,
-    seen: Seen,
+    seen: CoBusySamples,
 }
 
-/// What samples have shown.
+/// Samples of an interval, counted.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct CoBusySamples {
     pub(super) samples: u32,
-    /// For each core how often which of its siblings were busy.
+    /// For each core the number of samples by set of busy siblings.
     pub(super) cores: Vec<Vec<u32>>,
-    tasks: HashMap<u32, SeenTask>,
+    tasks: HashMap<u32, SampledTask>,
     pairs: HashMap<(u32, u32), f64>,
     /// By CPU, how long the thread that samples used it while no other thread wanted it, in nanoseconds.
     own_ns: HashMap<u32, u64>,
@@ -50,7 +50,7 @@ pub(super) struct Seen {
 
 /// A task in samples; one of n on a CPU counts as 1/n.
 #[derive(Debug, Default)]
-struct SeenTask {
+struct SampledTask {
     ran: f64,
     beside: f64,
     cpus: Vec<u32>,
@@ -82,7 +82,7 @@ impl Watch {
             own: 0,
             own_ns: cpu_time_ns(),
             cost_ns: 50_000.0,
-            seen: Seen::of(cores),
+            seen: CoBusySamples::of(cores),
         }
     }
 
@@ -94,7 +94,7 @@ impl Watch {
             task: Task::Thread(process, thread),
             file: files.remove(&thread).flatten(),
         }));
-        self.seen = Seen::of(cores);
+        self.seen = CoBusySamples::of(cores);
     }
 
     /// Samples until then, at a rate that costs no more than `cost` of one CPU.
@@ -140,7 +140,7 @@ impl Watch {
     }
 
     /// What was seen since the interval began.
-    pub(super) fn seen(&self) -> &Seen {
+    pub(super) fn seen(&self) -> &CoBusySamples {
         &self.seen
     }
 
@@ -191,7 +191,7 @@ impl Samples for ProcFiles {
     }
 }
 
-impl Seen {
+impl CoBusySamples {
     pub(super) fn of(cores: &Cores) -> Self {
         let seen = |core: &super::Core| vec![0; 1 << core.cpus.len().min(super::estimate::WIDEST)];
         Self { cores: cores.all.iter().map(seen).collect(), ..Self::default() }

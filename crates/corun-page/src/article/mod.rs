@@ -21,7 +21,7 @@ use corun_record::{AnyDocument, Prediction, Tree};
 use corun_report::parts;
 
 use crate::plot::Plot;
-use crate::{Detail, Given, PageError};
+use crate::{Detail, InputDocument, PageError};
 
 /// What a page says of one document.
 #[derive(Debug, Clone, Default)]
@@ -201,7 +201,7 @@ impl<'a> Opened<'a> {
     ///
     /// # Errors
     /// If it is no document of corun, or of a newer version.
-    pub(crate) fn of(given: &'a Given) -> Result<Self, PageError> {
+    pub(crate) fn of(given: &'a InputDocument) -> Result<Self, PageError> {
         let name = given.name.as_str();
         match AnyDocument::from_json(&given.text) {
             Ok(AnyDocument::Other { format, .. }) if !format.starts_with("corun-") => {

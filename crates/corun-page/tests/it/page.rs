@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use corun_page::{Given, MAX_PAGE, PageError, page, pictures, schedule_to_svg, threads_to_svg};
+use corun_page::{
+    InputDocument, MAX_PAGE, PageError, page, pictures, schedule_to_svg, threads_to_svg,
+};
 use corun_record::{AnyDocument, Record, Schedule, Standing, ThreadSweep};
 use serde_json::{Value, json};
 
@@ -12,8 +14,8 @@ fn document(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(path).expect("it is there")).expect("JSON")
 }
 
-fn given(json: &Value) -> Given {
-    Given { name: "some.json".to_owned(), text: json.to_string() }
+fn given(json: &Value) -> InputDocument {
+    InputDocument { name: "some.json".to_owned(), text: json.to_string() }
 }
 
 /// The run with every sample so many times.
@@ -55,8 +57,9 @@ fn many_documents_share_a_page() {
 
 #[test]
 fn what_is_no_document_is_refused_by_name() {
-    let of =
-        |text: &str| page(&[Given { name: "x\u{1b}[2J.json".to_owned(), text: text.to_owned() }]);
+    let of = |text: &str| {
+        page(&[InputDocument { name: "x\u{1b}[2J.json".to_owned(), text: text.to_owned() }])
+    };
     for text in ["", "no JSON", "[1]", "{}", r#"{"format": "other"}"#, r#"{"format": "corun-run"}"#]
     {
         let error = of(text).expect_err(text).to_string();
@@ -208,7 +211,7 @@ fn every_format_has_a_page() {
             })
             .to_string(),
         };
-        let made = page(&[Given { name: format.to_owned(), text }]);
+        let made = page(&[InputDocument { name: format.to_owned(), text }]);
         match made {
             Ok(page) => assert!(page.contains("<main"), "{format}"),
             // A document that this is not, but of a format that is known.

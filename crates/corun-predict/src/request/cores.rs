@@ -53,7 +53,7 @@ impl ReadyCore {
         own_settings: &[(String, String)],
         host: Option<&HostCore>,
     ) -> Result<Self, PredictError> {
-        let Found { model, reason, is_own, mut caveats } = find(name, host)?;
+        let SelectedModel { model, reason, is_own, mut caveats } = find(name, host)?;
         let settings = [&request.settings, own_settings].concat();
         let model = model.with(&settings).map_err(PredictError::Model)?;
         caveats.extend(set_otherwise(&settings));
@@ -90,8 +90,8 @@ impl ReadyCore {
     }
 }
 
-/// A model as it comes.
-struct Found {
+/// A core model without the user's settings, and the reason for its selection.
+struct SelectedModel {
     model: CoreModel,
     reason: String,
     is_own: bool,
@@ -99,12 +99,17 @@ struct Found {
 }
 
 /// The core of this name, or this host's.
-fn find(name: Option<&str>, host: Option<&HostCore>) -> Result<Found, PredictError> {
+fn find(name: Option<&str>, host: Option<&HostCore>) -> Result<SelectedModel, PredictError> {
     let model = |name: &str| corun_model::find(name).map_err(PredictError::Model);
     if let Some(name) = name {
         let caveats = another_core(name, host);
         let is_own = caveats.is_empty();
-        return Ok(Found { model: model(name)?, reason: "asked for".to_owned(), is_own, caveats });
+        return Ok(SelectedModel {
+            model: model(name)?,
+            reason: "asked for".to_owned(),
+            is_own,
+            caveats,
+        });
     }
     let found = host.map_or("none".to_owned(), ToString::to_string);
     let Some(Suited { model: name, instead_of }) = host.and_then(suited) else {
@@ -123,7 +128,7 @@ fn find(name: Option<&str>, host: Option<&HostCore>) -> Result<Found, PredictErr
         ),
     };
     let (is_own, caveats) = (caveat.is_none(), caveat.into_iter().collect());
-    Ok(Found { model: model(name)?, reason, is_own, caveats })
+    Ok(SelectedModel { model: model(name)?, reason, is_own, caveats })
 }
 
 /// The caveat that the model is not as it comes.

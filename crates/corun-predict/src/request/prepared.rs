@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use corun_machine::Machine;
 use corun_measure::execution::Interrupt;
 use corun_record::{Prediction, Progress};
-use corun_trace::{Chosen, Target, choose_for};
+use corun_trace::{Target, TracerSelection, choose_for};
 
 use super::cores::ReadyCore;
 use super::program::TracedProgram;
@@ -23,7 +23,7 @@ pub struct PreparedPrediction<'a> {
 /// The program of a prediction, and how it is recorded.
 pub(super) struct Subject {
     pub(super) program: TracedProgram,
-    tracer: Chosen<'static>,
+    tracer: TracerSelection<'static>,
     sampling: Sampling,
     beside: Beside,
 }

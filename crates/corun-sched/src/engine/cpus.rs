@@ -26,8 +26,8 @@ pub(super) struct Cpu {
     pub(super) is_called: bool,
     /// Whether its balancing timer is off.
     is_parked: bool,
-    /// Why the running task gives way when the CPU picks its next.
-    gives_way: Option<Why>,
+    /// Reason for which the running task is to be rescheduled, as the kernel's `need_resched`.
+    need_resched: Option<Why>,
     phase: u64,
     pub(super) used: CpuUse,
 }
@@ -64,9 +64,9 @@ impl Engine<'_> {
         self.events.set(cpu, self.state.now + self.costs.interrupt);
     }
 
-    /// Makes the running task of a CPU give way.
-    pub(super) fn give_way(&mut self, cpu: usize, why: Why) {
-        self.cpus[cpu].gives_way.get_or_insert(why);
+    /// Has the running task of a CPU rescheduled.
+    pub(super) fn resched(&mut self, cpu: usize, why: Why) {
+        self.cpus[cpu].need_resched.get_or_insert(why);
         self.call(cpu);
     }
 
@@ -79,10 +79,10 @@ impl Engine<'_> {
             return self.call(cpu);
         }
         let is_over = self.cpus[cpu].slice_end.is_some_and(|end| end <= self.state.now);
-        if is_over && self.cpus[cpu].gives_way.is_none() {
+        if is_over && self.cpus[cpu].need_resched.is_none() {
             match self.policy.slice_is_over(&self.state, cpu, task) {
                 AfterSlice::Keep => self.set_slice(cpu, task),
-                AfterSlice::Next => self.give_way(cpu, Why::Expired),
+                AfterSlice::Next => self.resched(cpu, Why::Expired),
                 AfterSlice::WholeCore => {
                     let core = self.state.topology.cpus[cpu].core;
                     for place in 0..self.state.topology.cores[core].len() {
@@ -178,7 +178,7 @@ impl Engine<'_> {
         self.cpus[cpu].last_task = Some(held.number);
         self.cpus[cpu].speed = 0;
         self.cpus[cpu].slice_end = None;
-        self.cpus[cpu].gives_way = None;
+        self.cpus[cpu].need_resched = None;
         Some(task)
     }
 
@@ -193,7 +193,7 @@ impl Engine<'_> {
     /// The CPU picks its next task.
     pub(super) fn find_next(&mut self, cpu: usize) {
         if self.state.running(cpu).is_some() {
-            let Some(why) = self.cpus[cpu].gives_way else { return };
+            let Some(why) = self.cpus[cpu].need_resched else { return };
             self.put_back(cpu, why);
         }
         let decision = self.policy.decision(&self.state, cpu);

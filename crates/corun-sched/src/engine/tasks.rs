@@ -116,7 +116,7 @@ impl Engine<'_> {
         }
         if let Some(running) = self.state.running(cpu) {
             match self.policy.preempts(&self.state, task, running, cpu) {
-                true => self.give_way(cpu, Why::Preempted),
+                true => self.resched(cpu, Why::Preempted),
                 false => self.end_slices(cpu),
             }
         }

@@ -1,4 +1,5 @@
-//! Machine clears of memory ordering: everything begins again where another core wrote what was loaded too early.
+//! Machine clears of memory ordering: the pipeline is flushed and refetched from a load
+//! whose line another core wrote before the load was retired.
 //!
 //! x86 loads seem to happen in program order. A core loads ahead all the same, remembers the lines, and when
 //! one is taken from it before the load is retired, executes everything again from that load on.
@@ -28,7 +29,7 @@ impl<F: InstructionSource> Core<F> {
         self.next_snoop = taken.iter().map(|(_, at)| *at).min();
     }
 
-    /// Everything that a thread has not retired comes again.
+    /// Flushes everything that a thread has not retired, to be executed again.
     pub(super) fn machine_clear(&mut self, index: usize) {
         self.squash(index);
         let Self { threads, schedulers, code, .. } = self;
@@ -48,7 +49,7 @@ impl<F: InstructionSource> Core<F> {
         thread.registers.clear();
         thread.stores.clear();
         self.loads.keep(index, |_| false);
-        (thread.debt, thread.starved, thread.sibling_entries) = (0, None, Default::default());
+        (thread.debt, thread.starved_since, thread.sibling_entries) = (0, None, Default::default());
         thread.paused = 0;
         thread.cleared = self.now + self.parameters.penalties.machine_clear;
         self.is_active = true;

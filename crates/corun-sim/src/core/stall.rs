@@ -7,8 +7,8 @@ use crate::memory::Origin;
 use crate::uops::{Buffer, Kind, NEVER};
 
 impl<F: InstructionSource> Core<F> {
-    /// Why there is nothing to rename.
-    pub(super) fn starved(&self, index: usize) -> Component {
+    /// Cause of the slots lost while there is nothing to rename.
+    pub(super) fn front_end_stall(&self, index: usize) -> Component {
         let thread = &self.threads[index];
         if thread.paused > self.now {
             Component::Serializing

@@ -17,7 +17,7 @@ use corun_record::IssueCycles;
 /// A hardware thread of a core.
 pub(super) struct Thread<F> {
     pub(super) source: F,
-    /// How it shares what its core has.
+    /// The thread as a user of the core's shared structures.
     pub(super) requester: Requester,
     pub(super) pages: Pages,
     pub(super) fetcher: Fetcher,
@@ -28,21 +28,21 @@ pub(super) struct Thread<F> {
     pub(super) registers: RegisterMap,
     pub(super) rob: ReorderBuffer,
     pub(super) stores: StoreQueue,
-    /// What it had when it went wrong, once anything after that is renamed.
+    /// State before the wrong path, once anything of that is renamed.
     pub(super) before_wrong_path: Option<Box<BeforeWrongPath>>,
     /// Slots that a wrong path took in this cycle.
     pub(super) renamed_wrongly: u32,
     /// Slots of an instruction that was renamed in part.
     pub(super) debt: u32,
-    /// From when on it renames again, after an instruction that says that it waits.
+    /// Cycle from which on it renames again, after a spin-wait hint (PAUSE, TPAUSE, UMWAIT).
     pub(super) paused: u64,
-    /// From when on it continues after the last synchronisation point.
+    /// Cycle from which on it continues after the last synchronisation point.
     pub(super) resumes: u64,
-    /// From when on it renames again, after a machine clear.
+    /// Cycle from which on it renames again, after a machine clear.
     pub(super) cleared: u64,
-    /// Since when siblings have left it no entry of something.
-    pub(super) starved: Option<u64>,
-    /// What siblings have of a full buffer.
+    /// Cycle since which siblings have left it no entry of a buffer.
+    pub(super) starved_since: Option<u64>,
+    /// Entries of a full buffer that siblings have.
     pub(super) sibling_entries: SiblingEntries,
     pub(super) mispredicts: u64,
     pub(super) stack: CycleStack,
@@ -83,7 +83,7 @@ impl<F: InstructionSource> Thread<F> {
             paused: 0,
             resumes: 0,
             cleared: 0,
-            starved: None,
+            starved_since: None,
             sibling_entries: SiblingEntries::default(),
             mispredicts: 0,
             stack: CycleStack::new(model.back.dispatch.entries, groups, siblings > 0),

@@ -135,7 +135,7 @@ impl<F: InstructionSource> Core<F> {
     /// What the front end of each thread does next is to look for the line of its next instruction.
     fn begin_fetching_again(&mut self) {
         for thread in &mut self.threads {
-            thread.fetcher.begin_again(thread.requester, &mut self.front, self.now);
+            thread.fetcher.refetch(thread.requester, &mut self.front, self.now);
         }
     }
 

@@ -53,7 +53,7 @@ impl<F: InstructionSource> Core<F> {
         schedulers.keep(is_kept);
         loads.keep(index, is_kept);
         thread.registers = before.registers;
-        (thread.debt, thread.starved) = (0, None);
+        (thread.debt, thread.starved_since) = (0, None);
         self.is_active = true;
     }
 }

@@ -260,8 +260,8 @@ impl Fetcher {
         self.line = line;
     }
 
-    /// Begins again at cycle `now`, with the line of the next instruction.
-    pub(crate) fn begin_again(&mut self, requester: Requester, front: &mut Front, now: u64) {
+    /// Refetches from cycle `now` on, with the line of the next instruction.
+    pub(crate) fn refetch(&mut self, requester: Requester, front: &mut Front, now: u64) {
         self.jump(requester, front);
         self.restart();
         (self.line, self.resume) = (u64::MAX, now);

@@ -17,9 +17,9 @@ pub(super) enum State {
     Modified,
 }
 
-/// A line in its place.
+/// State of a line in the cache.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Held {
+pub(super) struct CacheLine {
     /// From when on its bytes are there.
     pub(super) ready: u64,
     pub(super) state: State,
@@ -32,7 +32,7 @@ pub(super) struct Held {
     pub(super) was_evicted: bool,
 }
 
-impl Held {
+impl CacheLine {
     /// Whether a request of cycle `now` needs nothing from elsewhere.
     pub(super) fn serves(&self, is_write: bool, now: u64) -> bool {
         let is_untouched = self.until > now.max(self.ready);
@@ -101,7 +101,7 @@ struct Group {
     found: Vec<u32>,
     /// What the replacement remembers of each.
     ranks: Vec<u32>,
-    held: Vec<Held>,
+    held: Vec<CacheLine>,
 }
 
 /// Sets of a group.
@@ -230,14 +230,14 @@ impl Cache {
 
     /// A line that it holds, as it is; the replacement does not notice.
     #[inline]
-    pub(super) fn peek(&mut self, line: Line) -> Option<&mut Held> {
+    pub(super) fn peek(&mut self, line: Line) -> Option<&mut CacheLine> {
         let set = self.set(line);
         self.place(line, set).map(|place| &mut self.groups[set.group].held[place])
     }
 
     /// A line that it holds and that is used now.
     #[inline]
-    pub(super) fn find(&mut self, line: Line) -> Option<&mut Held> {
+    pub(super) fn find(&mut self, line: Line) -> Option<&mut CacheLine> {
         let set = self.set(line);
         let place = self.place(line, set)?;
         self.touch(set, place);
@@ -246,7 +246,7 @@ impl Cache {
 
     /// A line that it holds and that is used now. One that is not known takes the place of one of the
     /// [earlier lines](Self::expect_earlier_lines) of its set, if there is one, and is then held for `thread`.
-    pub(super) fn find_or_recognise(&mut self, line: Line, thread: u8) -> Option<&mut Held> {
+    pub(super) fn find_or_recognise(&mut self, line: Line, thread: u8) -> Option<&mut CacheLine> {
         if self.had_earlier_lines {
             let set = self.set(line);
             self.make_room(set);
@@ -269,7 +269,7 @@ impl Cache {
 
     /// A line, if it is in this place of this group.
     #[inline]
-    pub(super) fn held_at(&self, line: Line, (group, place): (u32, u32)) -> Option<&Held> {
+    pub(super) fn held_at(&self, line: Line, (group, place): (u32, u32)) -> Option<&CacheLine> {
         let group = &self.groups[group as usize];
         let is_there = group.lines.get(place as usize) == Some(&line);
         if is_there { group.held.get(place as usize) } else { None }
@@ -277,7 +277,7 @@ impl Cache {
 
     /// A line in its place, used as [`find`](Self::find) does.
     #[inline]
-    pub(super) fn use_at(&mut self, (group, place): (u32, u32)) -> &mut Held {
+    pub(super) fn use_at(&mut self, (group, place): (u32, u32)) -> &mut CacheLine {
         let (group, place) = (group as usize, place as usize);
         let first = place / self.ways * self.ways;
         self.touch(Set { group, in_group: first / self.ways, first }, place);
@@ -342,12 +342,12 @@ impl Cache {
         ready: u64,
         state: State,
         thread: u8,
-    ) -> (Line, Held) {
+    ) -> (Line, CacheLine) {
         let group = &mut self.groups[set.group];
         let before = (group.lines[place], group.held[place]);
         group.lines[place] = line;
         let (until, was_evicted) = (u64::MAX, false);
-        group.held[place] = Held { ready, state, until, stays: false, thread, was_evicted };
+        group.held[place] = CacheLine { ready, state, until, stays: false, thread, was_evicted };
         match self.replacement {
             Replacement::Rrip => group.ranks[place] = DISTANT - 1,
             _ => self.touch(set, place),
@@ -378,7 +378,7 @@ impl Cache {
         };
         let group = &mut self.groups[set.group];
         if group.lines.is_empty() {
-            let empty = Held {
+            let empty = CacheLine {
                 ready: 0,
                 state: State::Shared,
                 until: u64::MAX,
@@ -435,7 +435,7 @@ impl Cache {
     }
 
     /// Gives a line up. Returns it as it was, if it was there.
-    pub(super) fn remove(&mut self, line: Line) -> Option<Held> {
+    pub(super) fn remove(&mut self, line: Line) -> Option<CacheLine> {
         let set = self.set(line);
         let place = self.place(line, set)?;
         let group = &mut self.groups[set.group];

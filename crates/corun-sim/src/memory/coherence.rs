@@ -94,8 +94,8 @@ impl Private {
         exclusive: bool,
         now: u64,
         snoop_delay: u64,
-    ) -> Option<(Held, u64)> {
-        let mut before: Option<(Held, u64)> = None;
+    ) -> Option<(CacheLine, u64)> {
+        let mut before: Option<(CacheLine, u64)> = None;
         let caches = self.l1d.each().chain(self.l2.each());
         for held in caches.filter_map(|cache| cache.peek(line)) {
             if held.stays && held.until <= now {

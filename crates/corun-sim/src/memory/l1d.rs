@@ -71,14 +71,14 @@ impl Memory {
     /// The reply for a line that was accessed lately and is still in the first level.
     #[inline]
     fn recall_hit(&mut self, request: &Request, is_write: bool, now: u64) -> Option<Reply> {
-        let serves = |held: &Held| held.serves(is_write, now);
+        let serves = |held: &CacheLine| held.serves(is_write, now);
         let held = self.cores[request.core].find_again(request, serves)?;
         Some(Self::hit(held, is_write, (now, 0)))
     }
 
     /// The reply for a line that the first level has at cycle `start`, which is after the translation.
     #[inline]
-    fn hit(held: &mut Held, is_write: bool, (start, translation): (u64, u64)) -> Reply {
+    fn hit(held: &mut CacheLine, is_write: bool, (start, translation): (u64, u64)) -> Reply {
         if is_write {
             held.state = State::Modified;
         }

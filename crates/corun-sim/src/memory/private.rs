@@ -103,8 +103,8 @@ impl Private {
     pub(super) fn find_again(
         &mut self,
         request: &Request,
-        serves: impl Fn(&Held) -> bool,
-    ) -> Option<&mut Held> {
+        serves: impl Fn(&CacheLine) -> bool,
+    ) -> Option<&mut CacheLine> {
         let found = self.recall.of(request)?;
         let size = request.pages.size();
         let translations = self.translations.of_data(request.requester, size);

@@ -14,12 +14,12 @@ const REMEMBERED: usize = 1 << 9;
 /// The lines that were found last, by their linear addresses.
 #[derive(Debug)]
 pub(super) struct Recall {
-    found: Vec<Found>,
+    entries: Vec<RecallEntry>,
 }
 
-/// What an access was, and what it found.
+/// An access, with the places of its translation and its line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct RecallEntry {
     /// The line by its linear address, and the process that it is of.
     linear: Line,
     process: u64,
@@ -34,7 +34,7 @@ pub(super) struct Found {
 
 impl Recall {
     pub(super) fn new() -> Self {
-        let nothing = Found {
+        let nothing = RecallEntry {
             linear: Line::MAX,
             process: 0,
             requester: Requester { thread: 0, is_alone: false },
@@ -42,14 +42,14 @@ impl Recall {
             page: (0, 0, 0),
             place: (0, 0),
         };
-        Self { found: vec![nothing; REMEMBERED] }
+        Self { entries: vec![nothing; REMEMBERED] }
     }
 
-    /// What the same access found the last time, if that is known.
+    /// Entry of the last access of the same kind to the line, if it is kept.
     #[inline]
-    pub(super) fn of(&self, request: &Request) -> Option<Found> {
+    pub(super) fn of(&self, request: &Request) -> Option<RecallEntry> {
         let linear = request.linear >> LINE_SHIFT;
-        let found = &self.found[linear as usize % REMEMBERED];
+        let found = &self.entries[linear as usize % REMEMBERED];
         let is_it = found.linear == linear
             && found.process == request.pages.process()
             && found.requester == request.requester;
@@ -66,7 +66,7 @@ impl Recall {
     ) {
         let linear = request.linear >> LINE_SHIFT;
         let (set, place) = translations.last_place(page);
-        self.found[linear as usize % REMEMBERED] = Found {
+        self.entries[linear as usize % REMEMBERED] = RecallEntry {
             linear,
             process: request.pages.process(),
             requester: request.requester,
@@ -77,15 +77,15 @@ impl Recall {
     }
 }
 
-impl Found {
+impl RecallEntry {
     /// Uses the translation and the line, if both are still in their places and the line `serves`.
     #[inline]
     pub(super) fn use_again<'c>(
         &self,
         translations: &mut Ways,
         cache: &'c mut Cache,
-        serves: impl Fn(&Held) -> bool,
-    ) -> Option<&'c mut Held> {
+        serves: impl Fn(&CacheLine) -> bool,
+    ) -> Option<&'c mut CacheLine> {
         let (page, set, place) = self.page;
         if !translations.is_at(page, place)
             || !cache.held_at(self.line, self.place).is_some_and(serves)

@@ -8,9 +8,9 @@ use crate::memory::set_associative::Ways;
 use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CoreModel, Policy, SecondTlb, Tlb};
 
-/// How a translation was found.
+/// Level that has a translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum TlbLookup {
     /// In the first level.
     First,
     /// In the second.
@@ -94,20 +94,22 @@ impl Translations {
 
     /// Looks a page up; it is known from now on.
     #[inline]
-    pub(super) fn find(&mut self, requester: Requester, page: Page) -> Found {
+    pub(super) fn find(&mut self, requester: Requester, page: Page) -> TlbLookup {
         let Page { number, size, in_tables, is_code } = page;
         let is_huge = size == PageSize::Huge;
         let own = self.huge.as_mut().filter(|_| is_huge);
         let data = own.unwrap_or(&mut self.data);
         let first = if is_code { &mut self.code } else { data };
         if first.of(requester).touch(number) {
-            return Found::First;
+            return TlbLookup::First;
         }
         let own = self.second_code.as_mut().filter(|_| is_code);
         let all = self.second.as_mut().filter(|_| !(is_huge && self.is_second_small));
         if own.or(all).is_some_and(|second| second.of(requester).touch(number)) {
-            return Found::Second;
+            return TlbLookup::Second;
         }
-        Found::Walk(u32::from(!self.directories.of(requester).touch(in_tables >> DIRECTORY_SHIFT)))
+        TlbLookup::Walk(u32::from(
+            !self.directories.of(requester).touch(in_tables >> DIRECTORY_SHIFT),
+        ))
     }
 }

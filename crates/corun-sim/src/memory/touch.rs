@@ -23,7 +23,7 @@ impl Memory {
         let (linear, is_code) = (touched.address(), touched.is_code());
         let of_its_kind = if is_code { pages.in_small() } else { pages };
         let page = of_its_kind.page(linear, is_code);
-        if let Found::Walk(_) = self.cores[core].translations.find(requester, page) {
+        if let TlbLookup::Walk(_) = self.cores[core].translations.find(requester, page) {
             let entry = of_its_kind.entry(linear);
             self.touch_line(core, requester, entry >> LINE_SHIFT, State::Exclusive, now);
         }

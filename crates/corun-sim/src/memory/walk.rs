@@ -1,6 +1,6 @@
 //! Translations of requests, and the page walks of those that no TLB has.
 
-use crate::memory::tlb::Found;
+use crate::memory::tlb::TlbLookup;
 use crate::memory::{Access, LINE_SHIFT, Memory, Request};
 use corun_model::WalkCache;
 
@@ -23,9 +23,9 @@ impl Memory {
         let nested = translations.nested;
         let pages = if is_code { request.pages.in_small() } else { request.pages };
         let above = match translations.find(requester, pages.page(request.linear, is_code)) {
-            Found::First => return 0,
-            Found::Second => return miss,
-            Found::Walk(above) => above,
+            TlbLookup::First => return 0,
+            TlbLookup::Second => return miss,
+            TlbLookup::Walk(above) => above,
         };
         let begin = translations.walkers.of(requester).free(now + miss);
         let mut at = begin + translations.walk;

@@ -6,7 +6,7 @@ use corun_trace::{BlockId, Event, ThreadId, disassemble};
 
 use crate::core::{InstructionSource, Next, Step};
 use crate::memory::Pages;
-use crate::replay::synchronised::{SynchronisedReplay, Taken};
+use crate::replay::synchronised::{ReplayAction, SynchronisedReplay};
 use crate::uops::{DecodedBlock, Lowering};
 
 /// The place of code that was not lowered yet.
@@ -126,14 +126,14 @@ impl<'t> Recorded<'t> {
         &mut self,
         values: &mut Vec<u64>,
         has_restarted: &mut bool,
-    ) -> Result<Taken, FormatError> {
+    ) -> Result<ReplayAction, FormatError> {
         loop {
             if let Some(window) = &mut self.window {
                 if let Some((block, executed)) = window.next(values) {
-                    return Ok(Taken::Block(block, executed));
+                    return Ok(ReplayAction::Block(block, executed));
                 }
                 if *has_restarted {
-                    return Ok(Taken::End);
+                    return Ok(ReplayAction::End);
                 }
                 (window.next, *has_restarted) = (0, true);
                 continue;
@@ -147,15 +147,15 @@ impl<'t> Recorded<'t> {
             match event {
                 Some(Event::Block { block, executed, values: own }) => {
                     values.extend_from_slice(own);
-                    return Ok(Taken::Block(block, executed));
+                    return Ok(ReplayAction::Block(block, executed));
                 }
                 Some(Event::Marker(_)) => {}
                 // A window without instructions is not repeated.
-                None if *has_restarted => return Ok(Taken::End),
+                None if *has_restarted => return Ok(ReplayAction::End),
                 None => {
                     *has_restarted = true;
                     let Replay::Looping { begin, end, .. } = self.replay else {
-                        return Ok(Taken::End);
+                        return Ok(ReplayAction::End);
                     };
                     self.events = self.trace.events_at(self.thread, begin)?;
                     if end - begin <= KEPT_WINDOW {
@@ -174,9 +174,9 @@ impl<'t> Recorded<'t> {
         let mut has_restarted = false;
         loop {
             let (id, executed) = match self.take(values, &mut has_restarted)? {
-                Taken::Block(id, executed) => (id, executed),
-                Taken::SyncPoint => return Ok(Next::SyncPoint),
-                Taken::End => return Ok(Next::End),
+                ReplayAction::Block(id, executed) => (id, executed),
+                ReplayAction::SyncPoint => return Ok(Next::SyncPoint),
+                ReplayAction::End => return Ok(Next::End),
             };
             let block = self.trace.block(id);
             let known = &mut self.blocks[id.0 as usize];

@@ -21,13 +21,13 @@ pub(crate) struct SynchronisedReplay {
     /// What it waits for without polling, and the block that sees it.
     awaiting: Option<(Spin, Step)>,
     /// Blocks that are not done yet, if a thread waits for this one.
-    given: VecDeque<Given>,
+    in_flight: VecDeque<BlockInFlight>,
     is_awaited: bool,
 }
 
-/// What a thread does next.
+/// Next action of a replayed thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum ReplayAction {
     /// So many instructions of a block.
     Block(BlockId, u32),
     /// It waits.
@@ -53,9 +53,9 @@ struct Step {
     values: Vec<u64>,
 }
 
-/// A block on its way.
+/// A block that the core has not retired.
 #[derive(Debug)]
-struct Given {
+struct BlockInFlight {
     /// Its instructions that are not done.
     left: u64,
     /// Where the thread is when they are.
@@ -66,8 +66,8 @@ impl SynchronisedReplay {
     pub(crate) fn new(thread: ThreadId, order: Rc<RefCell<Synchronisation>>) -> Self {
         let is_awaited = order.borrow().is_awaited(thread);
         let (has_begun, position, spinning, awaiting) = (false, 0, None, None);
-        let given = VecDeque::new();
-        Self { thread, order, has_begun, position, spinning, awaiting, given, is_awaited }
+        let in_flight = VecDeque::new();
+        Self { thread, order, has_begun, position, spinning, awaiting, in_flight, is_awaited }
     }
 
     /// The next block and its values.
@@ -75,9 +75,9 @@ impl SynchronisedReplay {
         &mut self,
         events: &mut Events<'_>,
         values: &mut Vec<u64>,
-    ) -> Result<Taken, FormatError> {
+    ) -> Result<ReplayAction, FormatError> {
         if !self.has_begun {
-            return Ok(Taken::SyncPoint);
+            return Ok(ReplayAction::SyncPoint);
         }
         if let Some((spin, step)) = self.awaiting.take() {
             if spin.end == spin.begin {
@@ -93,7 +93,9 @@ impl SynchronisedReplay {
                 self.leave_spin(events)?;
             }
             match events.next_event()? {
-                Some(Event::Marker(it)) if is_waited_for(it.marker) => return Ok(Taken::SyncPoint),
+                Some(Event::Marker(it)) if is_waited_for(it.marker) => {
+                    return Ok(ReplayAction::SyncPoint);
+                }
                 Some(Event::Marker(_)) => {}
                 Some(Event::Block { block, executed, values: own }) => {
                     let begin = self.position;
@@ -111,13 +113,13 @@ impl SynchronisedReplay {
                         return if is_over {
                             self.next(events, values)
                         } else {
-                            Ok(Taken::SyncPoint)
+                            Ok(ReplayAction::SyncPoint)
                         };
                     }
                 }
                 None => {
                     self.order.borrow_mut().reach(self.thread, u64::MAX);
-                    return Ok(Taken::End);
+                    return Ok(ReplayAction::End);
                 }
             }
         }
@@ -125,7 +127,7 @@ impl SynchronisedReplay {
 
     /// The block that was taken last is none for the core.
     pub(crate) fn leave_out(&mut self) {
-        if let Some(last) = self.given.back_mut() {
+        if let Some(last) = self.in_flight.back_mut() {
             last.left = 0;
         }
     }
@@ -149,14 +151,14 @@ impl SynchronisedReplay {
 
     /// So many more instructions are done.
     pub(crate) fn retire(&mut self, mut instructions: u64) {
-        while let Some(first) = self.given.front_mut() {
+        while let Some(first) = self.in_flight.front_mut() {
             let done = instructions.min(first.left);
             (first.left, instructions) = (first.left - done, instructions - done);
             if first.left > 0 {
                 break;
             }
             self.order.borrow_mut().reach(self.thread, first.position);
-            self.given.pop_front();
+            self.in_flight.pop_front();
         }
     }
 
@@ -172,15 +174,15 @@ impl SynchronisedReplay {
         executed: u32,
         own: &[u64],
         values: &mut Vec<u64>,
-    ) -> Taken {
+    ) -> ReplayAction {
         values.extend_from_slice(own);
         self.give(executed, self.position);
-        Taken::Block(block, executed)
+        ReplayAction::Block(block, executed)
     }
 
     fn give(&mut self, executed: u32, position: u64) {
         if self.is_awaited {
-            self.given.push_back(Given { left: executed.into(), position });
+            self.in_flight.push_back(BlockInFlight { left: executed.into(), position });
         }
     }
 
@@ -206,14 +208,14 @@ impl SynchronisedReplay {
 
     /// The next step of a spin, unless it is over. A core that goes on before it knows what a poll has seen goes back when it
     /// does; here it does not go on.
-    fn poll_again(&mut self, values: &mut Vec<u64>) -> Option<Taken> {
+    fn poll_again(&mut self, values: &mut Vec<u64>) -> Option<ReplayAction> {
         let Spinning { spin, steps, next, has_polled } = self.spinning.as_mut()?;
         if *next == steps.len() {
             if self.order.borrow().is_over(spin) {
                 return None;
             }
             if !*has_polled {
-                return Some(Taken::SyncPoint);
+                return Some(ReplayAction::SyncPoint);
             }
             (*next, *has_polled) = (0, false);
         }
@@ -222,7 +224,7 @@ impl SynchronisedReplay {
         values.extend_from_slice(&step.values);
         let (block, executed) = (step.block, step.executed);
         self.give(executed, position);
-        Some(Taken::Block(block, executed))
+        Some(ReplayAction::Block(block, executed))
     }
 
     /// Goes on with the poll that sees the change; those before it were the tracer's.
@@ -270,9 +272,9 @@ mod tests {
                     continue;
                 }
                 match own.next(events, &mut Vec::new()).unwrap() {
-                    Taken::Block(_, executed) => own.retire(executed.into()),
-                    Taken::SyncPoint => *is_at_sync_point = true,
-                    Taken::End => {}
+                    ReplayAction::Block(_, executed) => own.retire(executed.into()),
+                    ReplayAction::SyncPoint => *is_at_sync_point = true,
+                    ReplayAction::End => {}
                 }
             }
         }

@@ -4,11 +4,11 @@ use crate::core::{InstructionSource, Next};
 use crate::memory::Pages;
 use crate::uops::DecodedBlock;
 
-/// Programs with a slice of time each.
-pub(crate) struct Sliced<F> {
+/// Instruction source of several programs that run in time slices, one after another.
+pub(crate) struct TimeSlicedSource<F> {
     programs: Vec<F>,
     running: usize,
-    /// Which are at a synchronisation point of their own, and which have ended.
+    /// For each program: true at a synchronisation point of its own; and true once it has ended.
     are_at_sync_point: Vec<bool>,
     have_ended: Vec<bool>,
     /// Instructions that the running one has been given in this slice.
@@ -22,7 +22,7 @@ pub(crate) struct Sliced<F> {
     done: Vec<Slice>,
 }
 
-/// How long each may run.
+/// Lengths of a slice and of a context switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slices {
     /// Cycles of a slice.
@@ -34,7 +34,7 @@ pub(crate) struct Slices {
 /// A slice that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slice {
-    /// Whose it was.
+    /// The program that ran in it.
     pub(crate) program: usize,
     /// Instructions in it.
     pub(crate) instructions: u64,
@@ -58,7 +58,7 @@ impl Slice {
     }
 }
 
-impl<F: InstructionSource> Sliced<F> {
+impl<F: InstructionSource> TimeSlicedSource<F> {
     /// The first of these programs runs first; there is one at least.
     pub(crate) fn new(programs: Vec<F>, slices: Slices) -> Self {
         Self::bounded(programs, slices, u64::MAX)
@@ -117,7 +117,7 @@ impl<F: InstructionSource> Sliced<F> {
     }
 }
 
-impl<F: InstructionSource> InstructionSource for Sliced<F> {
+impl<F: InstructionSource> InstructionSource for TimeSlicedSource<F> {
     fn next(&mut self, now: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next {
         if !self.is_alone() && self.is_over(now) {
             return Next::SyncPoint;
@@ -204,16 +204,16 @@ mod tests {
         }
     }
 
-    fn sliced(programs: Vec<Steps>) -> Sliced<Steps> {
-        Sliced::new(programs, Slices { cycles: 100, switch: 7 })
+    fn sliced(programs: Vec<Steps>) -> TimeSlicedSource<Steps> {
+        TimeSlicedSource::new(programs, Slices { cycles: 100, switch: 7 })
     }
 
-    fn next(sliced: &mut Sliced<Steps>, now: u64) -> Next {
+    fn next(sliced: &mut TimeSlicedSource<Steps>, now: u64) -> Next {
         sliced.next(now, &mut Vec::new(), &mut Vec::new())
     }
 
     /// The program whose step comes next.
-    fn program(sliced: &mut Sliced<Steps>, now: u64) -> Option<u32> {
+    fn program(sliced: &mut TimeSlicedSource<Steps>, now: u64) -> Option<u32> {
         match next(sliced, now) {
             Next::Step(step) => Some(step.block),
             _ => None,

@@ -20,7 +20,7 @@ pub(crate) struct ReorderBuffer {
     entries: Entries,
     /// An instruction in flight keeps back what comes after it.
     is_serialized: bool,
-    /// The oldest load that was too early, with which everything begins again once it is the oldest instruction.
+    /// The oldest load in violation of memory order: once it is the oldest instruction, the pipeline is flushed from it on.
     ordering_violation: Option<u64>,
     /// The oldest instruction is executed again, and then is not too early again.
     is_reexecuting: bool,

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use corun_record::{
     Actionable, Document, EndReason, Ending, PredictionSweep, Record, Run, SweepCell,
 };
-use corun_store::{Filter, Growing, StoreError, TidyTable, Wanted};
+use corun_store::{Filter, Growing, RunKind, StoreError, TidyTable};
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::processes::{of_this_process, started};
@@ -44,7 +44,7 @@ fn a_killed_process_leaves_its_finished_blocks() {
     store.finish(&growing, &run(STARTED, 4).to_json()).unwrap();
     let finished = store.listed(number).unwrap();
     assert_eq!((finished.ending, finished.blocks), (Some(EndReason::BlocksDone), None));
-    assert_eq!(store.find("last", Wanted::Finished).unwrap(), number);
+    assert_eq!(store.find("last", RunKind::Finished).unwrap(), number);
     assert_eq!(store.count(&Filter::default()).unwrap(), 1);
     assert!(matches!(store.resume("last"), Err(StoreError::NoRun { .. })));
     assert!(matches!(store.resume(&listed.id), Err(StoreError::NotResumable { .. })));
@@ -146,7 +146,7 @@ fn a_killed_sweep_leaves_its_finished_cells_and_is_resumed_with_them() {
     assert_eq!(store.listed(number).unwrap().blocks, Some(3));
     store.finish(&growing, &sweep().to_json()).unwrap();
     assert_eq!(
-        (store.count(&Filter::default()).unwrap(), store.find("last", Wanted::Finished).unwrap()),
+        (store.count(&Filter::default()).unwrap(), store.find("last", RunKind::Finished).unwrap()),
         (1, number)
     );
     // Its answer takes the place of the cells.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use corun_record::Document;
-use corun_store::{Added, Filter, FirstAnswer, Origin, StoreError, Wanted};
+use corun_store::{Added, Filter, FirstAnswer, Origin, RunKind, StoreError};
 
 use crate::runs::{Folder, origin, run};
 
@@ -32,7 +32,7 @@ fn a_run_is_found_by_id_beginning_tag_and_age() {
     let days = ["2026-11-01T00:00:00Z", "2026-11-03T00:00:00Z", "2026-11-02T00:00:00Z"];
     let ids = days.map(|day| store.add(&origin("measure"), &run(day, 2).to_json()).unwrap().id);
     let found = |store: &corun_store::Store, name: &str| {
-        let number = store.find(name, Wanted::Finished)?;
+        let number = store.find(name, RunKind::Finished)?;
         Ok::<_, StoreError>(store.listed(number)?.id)
     };
     for id in &ids {
@@ -51,12 +51,12 @@ fn a_run_is_found_by_id_beginning_tag_and_age() {
 
     // The newest that has a tag, which may look like an id.
     for index in [0, 2] {
-        let number = store.find(&ids[index], Wanted::Finished).unwrap();
+        let number = store.find(&ids[index], RunKind::Finished).unwrap();
         store.tag(number, &["before".to_owned(), "beef".to_owned()], true).unwrap();
     }
     assert_eq!(found(&store, "before").unwrap(), ids[2]);
     assert_eq!(found(&store, "beef").unwrap(), ids[2]);
-    let number = store.find(&ids[2], Wanted::Finished).unwrap();
+    let number = store.find(&ids[2], RunKind::Finished).unwrap();
     store.tag(number, &["before".to_owned()], false).unwrap();
     assert_eq!(found(&store, "before").unwrap(), ids[0]);
     let error = found(&store, "befor").unwrap_err();
@@ -104,7 +104,7 @@ fn filters_say_which_runs() {
     let first = store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 2).to_json()).unwrap();
     let second =
         store.add(&origin("bench run"), &run("2026-11-02T00:00:00Z", 2).to_json()).unwrap();
-    let number = store.find(&second.id, Wanted::Finished).unwrap();
+    let number = store.find(&second.id, RunKind::Finished).unwrap();
     store.tag(number, &["new".to_owned()], true).unwrap();
     let ids = |filter: Filter| {
         let runs = store.list(&filter).unwrap();
@@ -131,11 +131,11 @@ fn what_is_deleted_is_gone_with_its_figures() {
     let folder = Folder::new();
     let mut store = folder.store();
     let added = store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 2).to_json()).unwrap();
-    let number = store.find(&added.id, Wanted::Finished).unwrap();
+    let number = store.find(&added.id, RunKind::Finished).unwrap();
     store.note(number, "odd").unwrap();
     assert_eq!(store.listed(number).unwrap().note, "odd");
     store.delete(&[number]).unwrap();
-    assert!(store.find(&added.id, Wanted::Finished).is_err());
+    assert!(store.find(&added.id, RunKind::Finished).is_err());
     let again = store.add(&origin("measure"), &run("2026-11-01T00:00:00Z", 2).to_json()).unwrap();
     assert!(again.is_new);
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use corun_record::Placement;
 use serde::{Deserialize, Serialize};
 
-use super::{CoreEngine, Prediction, Seats, SimulatedProgram};
+use super::{CoreEngine, Prediction, SimulatedProgram, WorkerLayout};
 
 /// The cycles that come with corun.
 const KEPT: &str = include_str!("../../../../studies/simulated-cycles.csv");
@@ -81,9 +81,14 @@ impl SimulatedCycles {
         String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Those of a program on these seats.
-    pub fn of(&self, core: &str, program: &SimulatedProgram, seats: Seats) -> Option<Cycles> {
-        self.0.get(&Key::of(core, program, seats)).copied()
+    /// Those of a program in this layout.
+    pub fn of(
+        &self,
+        core: &str,
+        program: &SimulatedProgram,
+        layout: WorkerLayout,
+    ) -> Option<Cycles> {
+        self.0.get(&Key::of(core, program, layout)).copied()
     }
 
     /// Simulates all that a prediction needs, a program after the other. A program that cannot be simulated is left
@@ -95,12 +100,12 @@ impl SimulatedCycles {
     ) -> (Self, Vec<String>) {
         let (mut all, mut failed) = (Self::default(), Vec::new());
         let needed = prediction.needed();
-        for (index, (program, seats)) in needed.iter().enumerate() {
+        for (index, (program, layouts)) in needed.iter().enumerate() {
             begins(index + 1, needed.len(), program);
-            match engine.cycles(&prediction.core, program, seats) {
+            match engine.cycles(&prediction.core, program, layouts) {
                 Ok(found) => {
-                    all.0.extend(seats.iter().zip(found).map(|(seats, cycles)| {
-                        (Key::of(&prediction.core, program, *seats), cycles)
+                    all.0.extend(layouts.iter().zip(found).map(|(layout, cycles)| {
+                        (Key::of(&prediction.core, program, *layout), cycles)
                     }));
                 }
                 Err(reason) => failed.push(format!("{program}: {reason}")),
@@ -142,12 +147,12 @@ impl SimulatedCycles {
 }
 
 impl Key {
-    fn of(core: &str, program: &SimulatedProgram, seats: Seats) -> Self {
+    fn of(core: &str, program: &SimulatedProgram, layout: WorkerLayout) -> Self {
         Self {
             core: core.to_owned(),
             program: program.to_string(),
-            placement: seats.placement,
-            cores: seats.cores,
+            placement: layout.placement,
+            cores: layout.cores,
         }
     }
 }

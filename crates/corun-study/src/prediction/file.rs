@@ -6,7 +6,7 @@ use corun_record::{Placement, nearest_listed};
 use corun_workload::Parameters;
 use serde::Deserialize;
 
-use super::{Like, PredictedFigure, Prediction, Seats, SimulatedProgram, Work};
+use super::{Like, PredictedFigure, Prediction, SimulatedProgram, Work, WorkerLayout};
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::modelled::{ROW, row};
@@ -215,14 +215,14 @@ impl FileFigure {
             Ok(Like {
                 figure: like.figure.clone(),
                 program,
-                seats: Seats { placement: like.placement, cores: like.cores },
+                layout: WorkerLayout { placement: like.placement, cores: like.cores },
                 work: like.work,
             })
         });
         Ok(PredictedFigure {
             figure: figure.id.clone(),
             program: program.clone(),
-            seats: Seats { placement: self.placement, cores: self.cores },
+            layout: WorkerLayout { placement: self.placement, cores: self.cores },
             turns: self.turns,
             like: like.transpose()?,
         })

@@ -57,9 +57,9 @@ pub enum Work {
     Command(Vec<String>),
 }
 
-/// Where the workers run: copies of a program with one worker, else the workers of one process.
+/// Placement of the workers: copies of a program with one worker, else the workers of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seats {
+pub struct WorkerLayout {
     /// The placement.
     pub placement: Placement,
     /// The cores that are simulated.
@@ -68,7 +68,7 @@ pub struct Seats {
 
 /// What says how long an operation takes on a core.
 pub trait CoreEngine {
-    /// The cycles of an operation on each of these seats of a core model.
+    /// The cycles of an operation on each of these layouts of a core model.
     ///
     /// # Errors
     /// Why they cannot be had, as a sentence.
@@ -76,7 +76,7 @@ pub trait CoreEngine {
         &self,
         core: &str,
         program: &SimulatedProgram,
-        seats: &[Seats],
+        layouts: &[WorkerLayout],
     ) -> Result<Vec<Cycles>, String>;
 }
 
@@ -85,7 +85,7 @@ pub trait CoreEngine {
 struct PredictedFigure {
     figure: String,
     program: SimulatedProgram,
-    seats: Seats,
+    layout: WorkerLayout,
     turns: u32,
     like: Option<Like>,
 }
@@ -95,7 +95,7 @@ struct PredictedFigure {
 struct Like {
     figure: String,
     program: SimulatedProgram,
-    seats: Seats,
+    layout: WorkerLayout,
     /// The work of a worker, as a multiple of that of the other figure.
     work: f64,
 }
@@ -104,19 +104,19 @@ struct Like {
 const LEVEL: f64 = 1.0;
 
 impl Prediction {
-    /// The programs that are simulated, each with its seats.
-    pub fn needed(&self) -> Vec<(SimulatedProgram, Vec<Seats>)> {
-        let mut needed: BTreeMap<&SimulatedProgram, Vec<Seats>> = BTreeMap::new();
-        let own = self.figures.iter().map(|it| (&it.program, it.seats));
+    /// The programs that are simulated, each with its layouts.
+    pub fn needed(&self) -> Vec<(SimulatedProgram, Vec<WorkerLayout>)> {
+        let mut needed: BTreeMap<&SimulatedProgram, Vec<WorkerLayout>> = BTreeMap::new();
+        let own = self.figures.iter().map(|it| (&it.program, it.layout));
         let others = self.figures.iter().filter_map(|it| it.like.as_ref());
-        let all = own.chain(others.map(|it| (&it.program, it.seats)));
-        for (program, seats) in all {
+        let all = own.chain(others.map(|it| (&it.program, it.layout)));
+        for (program, layout) in all {
             let known = needed.entry(program).or_default();
-            if !known.contains(&seats) {
-                known.push(seats);
+            if !known.contains(&layout) {
+                known.push(layout);
             }
         }
-        needed.into_iter().map(|(program, seats)| (program.clone(), seats)).collect()
+        needed.into_iter().map(|(program, layouts)| (program.clone(), layouts)).collect()
     }
 
     /// Why a figure is not predicted, where the study says.
@@ -147,14 +147,14 @@ impl Prediction {
         figures: &[Figure],
         cycles: &SimulatedCycles,
     ) -> Option<Estimate> {
-        let of = |program, seats| cycles.of(&self.core, program, seats);
-        let own = of(&predicted.program, predicted.seats)?;
+        let of = |program, layout| cycles.of(&self.core, program, layout);
+        let own = of(&predicted.program, predicted.layout)?;
         let taken = own.estimate().scaled(f64::from(predicted.turns));
         let second = self.gigahertz * 1e9;
         let rerun = || experiment?.rerun.as_ref().ok();
         match (&figure.quantity, &predicted.like) {
             (Quantity::Time(_, unit), Some(like)) => {
-                let alone = of(&like.program, like.seats)?;
+                let alone = of(&like.program, like.layout)?;
                 let published = range_of(figures, &like.figure, By::Mean).value;
                 Some(taken.scaled(like.work * published / alone.mean / unit))
             }

@@ -18,7 +18,7 @@ use corun_trace::format::Trace;
 use corun_trace::{Chosen, Target, TracePlan, choose_for, count_quietly, trace_quietly};
 use corun_workload::{Job, Parameters};
 
-use super::{CoreEngine, Cycles, Seats, SimulatedProgram, Work};
+use super::{CoreEngine, Cycles, SimulatedProgram, Work, WorkerLayout};
 
 /// Simulates programs, each traced by the first tracer that works here.
 #[derive(Debug, Clone)]
@@ -55,14 +55,14 @@ impl CoreEngine for Simulator {
         &self,
         core: &str,
         program: &SimulatedProgram,
-        seats: &[Seats],
+        layouts: &[WorkerLayout],
     ) -> Result<Vec<Cycles>, String> {
         let model = corun_model::find(core).map_err(|error| error.to_string())?;
         let timings = TimingTable::of(&model).map_err(|error| error.to_string())?;
         let core = Core { model: &model, timings: &timings, jobs: self.jobs };
         match program.threads {
-            1 => self.of_copies(&core, program, seats),
-            _ => self.of_threads(&core, program, seats),
+            1 => self.of_copies(&core, program, layouts),
+            _ => self.of_threads(&core, program, layouts),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Simulator {
         &self,
         core: &Core<'_>,
         program: &SimulatedProgram,
-        seats: &[Seats],
+        layouts: &[WorkerLayout],
     ) -> Result<Vec<Cycles>, String> {
         let TracedLoop { trace, instructions } = self.traced_loop(program)?;
         let busiest = trace.threads().iter().max_by_key(|thread| thread.instructions);
@@ -95,8 +95,8 @@ impl Simulator {
         process.others.clear();
         process.workers = vec![worker];
         let processes = [process];
-        let each = seats.iter().map(|seats| {
-            let (mapping, phases) = (core.mapping(*seats, 1)?, core.phases(*seats));
+        let each = layouts.iter().map(|layout| {
+            let (mapping, phases) = (core.mapping(*layout, 1)?, core.phases(*layout));
             let simulated = core.simulated(&processes, &mapping, WARM_UP, phases)?;
             let of_phase = |phase: &Phase| {
                 let workers = phase.workers.iter();
@@ -114,10 +114,10 @@ impl Simulator {
         &self,
         core: &Core<'_>,
         program: &SimulatedProgram,
-        seats: &[Seats],
+        layouts: &[WorkerLayout],
     ) -> Result<Vec<Cycles>, String> {
         for _ in 0..TRIES {
-            if let Some(cycles) = self.of_recorded_threads(core, program, seats)? {
+            if let Some(cycles) = self.of_recorded_threads(core, program, layouts)? {
                 return Ok(cycles);
             }
         }
@@ -130,18 +130,18 @@ impl Simulator {
         &self,
         core: &Core<'_>,
         program: &SimulatedProgram,
-        seats: &[Seats],
+        layouts: &[WorkerLayout],
     ) -> Result<Option<Vec<Cycles>>, String> {
         let operations = [SHARED_OPERATIONS, 2 * SHARED_OPERATIONS];
         let traces = operations.map(|it| self.traced(program, it, TracePlan::Whole));
         let [short, long] = traces;
         let traces = [short?, long?];
         let mut each = Vec::new();
-        for seats in seats {
+        for layout in layouts {
             let mut makespans = [0.0; 2];
             for (trace, makespan) in traces.iter().zip(&mut makespans) {
                 let process = threads_of(trace, program.threads as usize)?;
-                let mapping = core.mapping(*seats, process.workers.len())?;
+                let mapping = core.mapping(*layout, process.workers.len())?;
                 let simulated = core.simulated(&[process], &mapping, 0, 1)?;
                 let workers: Vec<_> = simulated.iter().flat_map(|phase| &phase.workers).collect();
                 if workers.iter().any(|one| waited(one) > MOST_WAITING * one.cycles) {
@@ -205,7 +205,8 @@ impl Simulator {
         plan: TracePlan,
     ) -> Result<Trace, String> {
         let target = self.target(program, operations)?;
-        let chosen: Chosen<'_> = choose_for(None, &target).map_err(|error| error.to_string())?;
+        let chosen: TracerSelection<'_> =
+            choose_for(None, &target).map_err(|error| error.to_string())?;
         let (part, stop) = ((plan, None), AtomicBool::new(false));
         let traced = trace_quietly(&target, part, &chosen, Vec::new(), &Unwatched, &stop);
         let (outcome, bytes) = traced.map_err(|error| error.to_string())?;
@@ -260,19 +261,19 @@ impl Simulator {
 }
 
 impl Core<'_> {
-    fn mapping(&self, seats: Seats, workers: usize) -> Result<ThreadMapping, String> {
+    fn mapping(&self, layout: WorkerLayout, workers: usize) -> Result<ThreadMapping, String> {
         let wanted = MappingRequest {
-            cores: Some(seats.cores as usize),
+            cores: Some(layout.cores as usize),
             smt_width: self.model.smt_width as usize,
             workers,
             repeats: workers == 1,
         };
-        map_threads(seats.placement, wanted).map_err(|error| error.to_string())
+        map_threads(layout.placement, wanted).map_err(|error| error.to_string())
     }
 
     /// Workers that have a core to themselves meet nobody.
-    fn phases(&self, seats: Seats) -> usize {
-        match seats.placement {
+    fn phases(&self, layout: WorkerLayout) -> usize {
+        match layout.placement {
             Placement::Single | Placement::Spread(_) => 1,
             _ => PHASES,
         }

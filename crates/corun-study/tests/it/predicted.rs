@@ -2,7 +2,7 @@
 
 use corun_record::ModelRole;
 use corun_study::{
-    CoreEngine, Cycles, Seats, SimulatedCycles, SimulatedProgram, Study, Value, find,
+    CoreEngine, Cycles, SimulatedCycles, SimulatedProgram, Study, Value, WorkerLayout, find,
 };
 
 /// The studies whose figures stand in publications that measured whole machines, row by row.
@@ -82,15 +82,15 @@ impl CoreEngine for Halving {
         &self,
         _: &str,
         _: &SimulatedProgram,
-        seats: &[Seats],
+        layouts: &[WorkerLayout],
     ) -> Result<Vec<Cycles>, String> {
-        let cycles = |seats: &Seats| {
+        let cycles = |layout: &WorkerLayout| {
             let alone = 10.0;
-            let beside = if seats.placement.to_string() == "full" { 2.0 } else { 1.0 };
+            let beside = if layout.placement.to_string() == "full" { 2.0 } else { 1.0 };
             let mean = alone * beside;
             Cycles { mean, low: mean, high: mean }
         };
-        Ok(seats.iter().map(cycles).collect())
+        Ok(layouts.iter().map(cycles).collect())
     }
 }
 
@@ -125,7 +125,7 @@ fn what_an_engine_cannot_do_is_left_out_with_its_reason() {
             &self,
             _: &str,
             _: &SimulatedProgram,
-            _: &[Seats],
+            _: &[WorkerLayout],
         ) -> Result<Vec<Cycles>, String> {
             Err("no tracer works here".to_owned())
         }

@@ -3,9 +3,9 @@
 use super::{TraceError, Tracer, Unavailable};
 use crate::Target;
 
-/// A tracer and why it is the one.
+/// A selected tracer and the reason.
 #[derive(Clone)]
-pub struct Chosen<'a> {
+pub struct TracerSelection<'a> {
     /// It works here.
     pub tracer: &'a dyn Tracer,
     /// For people, in one line: what it is good at, and why those preferred to it are not used.
@@ -33,7 +33,7 @@ pub fn all() -> &'static [&'static dyn Tracer] {
 ///
 /// # Errors
 /// If there is none of this name, or it does not work here, or none does.
-pub fn choose(name: Option<&str>) -> Result<Chosen<'static>, TraceError> {
+pub fn choose(name: Option<&str>) -> Result<TracerSelection<'static>, TraceError> {
     choose_of(all(), name, None)
 }
 
@@ -41,7 +41,10 @@ pub fn choose(name: Option<&str>) -> Result<Chosen<'static>, TraceError> {
 ///
 /// # Errors
 /// As [`choose`].
-pub fn choose_for(name: Option<&str>, target: &Target) -> Result<Chosen<'static>, TraceError> {
+pub fn choose_for(
+    name: Option<&str>,
+    target: &Target,
+) -> Result<TracerSelection<'static>, TraceError> {
     choose_of(all(), name, Some(target))
 }
 
@@ -55,7 +58,7 @@ fn choose_of<'a>(
     tracers: &[&'a dyn Tracer],
     name: Option<&str>,
     target: Option<&Target>,
-) -> Result<Chosen<'a>, TraceError> {
+) -> Result<TracerSelection<'a>, TraceError> {
     let names: Vec<_> = tracers.iter().map(|tracer| tracer.name()).collect();
     match name {
         Some(found) if names.contains(&found) => {}
@@ -83,7 +86,7 @@ fn choose_of<'a>(
             let why = object.iter().filter_map(|other| Some((other.name(), objection(*other)?)));
             passed_over.extend(why.map(|(name, why)| format!("{name} is not used: {why}")));
         }
-        return Ok(Chosen {
+        return Ok(TracerSelection {
             tracer,
             reason: reason(tracer, name.is_some(), &passed_over),
             warning,

@@ -45,7 +45,7 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
     };
     let kernel = || {
         let regex = Regex::new(pattern).expect("the patterns above are correct");
-        RegexKernel { regex, log: Vec::new(), found: Found::default() }
+        RegexKernel { regex, log: Vec::new(), found: MatchCounts::default() }
     };
     Ok(Job::of((0..workers.get()).map(|_| kernel())))
 }
@@ -53,19 +53,19 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
 struct RegexKernel {
     regex: Regex,
     log: Vec<u8>,
-    found: Found,
+    found: MatchCounts,
 }
 
-/// How many matches there were, and the sum of the places where they start.
+/// Number of matches, and the sum of the places where they start.
 #[derive(Default)]
-struct Found {
+struct MatchCounts {
     matches: u64,
     places: u64,
 }
 
 impl RegexKernel {
-    fn search(&mut self, bytes: u64) -> Found {
-        let mut found = Found::default();
+    fn search(&mut self, bytes: u64) -> MatchCounts {
+        let mut found = MatchCounts::default();
         let mut left = bytes;
         while left > 0 {
             let length = left.min(self.log.len() as u64);
@@ -86,7 +86,7 @@ impl Kernel for RegexKernel {
             self.log = log(LOG_BYTES);
         }
         self.search(self.log.len() as u64);
-        self.found = Found::default();
+        self.found = MatchCounts::default();
     }
 
     /// Searches the log from its start, over and over; the last time as much of it as is left.

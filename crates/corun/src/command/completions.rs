@@ -13,12 +13,12 @@ use crate::{parse, terminal};
 pub(crate) struct Arguments {
     /// The shell; its completions go to standard output
     #[arg(value_name = "SHELL")]
-    shell: Known,
+    shell: TestedShell,
 }
 
 /// The shells that corun's completions are tested in.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Known {
+enum TestedShell {
     Bash,
     Zsh,
     Fish,
@@ -26,9 +26,9 @@ enum Known {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let shell = match arguments.shell {
-        Known::Bash => Shell::Bash,
-        Known::Zsh => Shell::Zsh,
-        Known::Fish => Shell::Fish,
+        TestedShell::Bash => Shell::Bash,
+        TestedShell::Zsh => Shell::Zsh,
+        TestedShell::Fish => Shell::Fish,
     };
     let mut script = Vec::new();
     generate(shell, &mut visible(&parse::grammar()), "corun", &mut script);

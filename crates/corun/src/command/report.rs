@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_page::{Given, Picture};
+use corun_page::{InputDocument, Picture};
 use corun_record::{Exit, shown};
 use corun_report::Destination;
 
@@ -62,11 +62,11 @@ impl Arguments {
         own.is_some() && self.runs.iter().any(|name| of(Path::new(name)) == own)
     }
 
-    fn documents(&self) -> Result<Vec<Given>, Problem> {
+    fn documents(&self) -> Result<Vec<InputDocument>, Problem> {
         let given = |name: &String| {
             let text = documents::text(name)?;
             let name = if name == "-" { "standard input" } else { name };
-            Ok(Given { name: name.to_owned(), text })
+            Ok(InputDocument { name: name.to_owned(), text })
         };
         self.runs.iter().map(given).collect()
     }

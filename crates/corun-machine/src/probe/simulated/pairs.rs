@@ -19,7 +19,7 @@ fn large() -> Machine {
     machine(&cores, &caches.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-fn large_seats() -> Vec<SimulatedLocation> {
+fn large_locations() -> Vec<SimulatedLocation> {
     (0..128)
         .map(|cpu| SimulatedLocation { l3: cpu % 64 / 16, core: cpu % 64, thread: cpu / 64 })
         .collect()
@@ -57,7 +57,7 @@ fn the_seed_settles_the_random_pairs() {
 #[test]
 fn random_pairs_end_with_the_time() {
     let probe = |time| {
-        let mut target = Simulated::new(large_seats(), Disturbance::None, 3);
+        let mut target = Simulated::new(large_locations(), Disturbance::None, 3);
         probe_on(&mut target, &large(), 7, time, &mut { PATIENT }).expect("a probe")
     };
     assert_eq!(probe(Duration::ZERO).pairs.len(), 66);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corun_machine::doctor::Pause;
 use corun_machine::sharing::{
-    CoreUse, CpuSharing, Pinning, SharingError, Subject, Wanted, describe,
+    CoreUse, CpuSharing, Pinning, SharingError, SharingQuery, Subject, describe,
 };
 use corun_machine::{CpuSet, Machine, RootFiles};
 use corun_record::{Actionable, Exit};
@@ -23,14 +23,14 @@ fn tree() -> Tree {
         .file("sys/devices/system/node/node1/cpulist", "2-3,6-7")
 }
 
-fn read(tree: &Tree, wanted: &Wanted) -> Result<CpuSharing, SharingError> {
+fn read(tree: &Tree, query: &SharingQuery) -> Result<CpuSharing, SharingError> {
     let mut files = RootFiles::open(tree.root()).unwrap();
     let machine = Machine::from_files(&mut files).unwrap();
-    CpuSharing::read(&mut files, &machine, wanted, None)
+    CpuSharing::read(&mut files, &machine, query, None)
 }
 
 fn of_cpus(tree: &Tree, list: &str) -> CpuSharing {
-    read(tree, &Wanted::Cpus(list.parse().unwrap())).unwrap()
+    read(tree, &SharingQuery::Cpus(list.parse().unwrap())).unwrap()
 }
 
 #[test]
@@ -91,16 +91,16 @@ fn without_siblings_online_nothing_is_shared() {
     let sharing = of_cpus(&tree, "0-3");
     assert_eq!((sharing.core_use, sharing.offline), (CoreUse::NoSiblings, CpuSet::from([2, 3])));
     insta::assert_snapshot!(sharing.answer, @"All 2 online CPUs of this machine are 2 cores without siblings online: none of these CPUs shares a core with another.");
-    let error = read(&tree, &Wanted::Cpus(CpuSet::from([3]))).unwrap_err();
+    let error = read(&tree, &SharingQuery::Cpus(CpuSet::from([3]))).unwrap_err();
     insta::assert_snapshot!(error, @"expected CPUs that are online (0-1), found 3, all of them offline");
 }
 
 #[test]
 fn cpus_that_the_machine_does_not_have_are_refused() {
-    let error = read(&tree(), &Wanted::Cpus("6-9".parse().unwrap())).unwrap_err();
+    let error = read(&tree(), &SharingQuery::Cpus("6-9".parse().unwrap())).unwrap_err();
     insta::assert_snapshot!(error, @r#"expected CPUs of this machine (0-7), found "8-9""#);
     assert_eq!(error.exit(), Exit::Usage);
-    let none = read(&tree(), &Wanted::Cpus(CpuSet::new())).unwrap_err();
+    let none = read(&tree(), &SharingQuery::Cpus(CpuSet::new())).unwrap_err();
     assert_eq!(none.exit(), Exit::Usage);
 }
 
@@ -119,11 +119,11 @@ fn process(tree: Tree, id: u32, name: &str, arguments: &str, threads: &[(&str, &
 #[test]
 fn a_process_may_use_what_any_of_its_threads_may() {
     let tree = process(tree(), 40, "solver", "solver", &[("solver", "0"), ("w", "4"), ("w", "4")]);
-    let sharing = read(&tree, &Wanted::Process(40)).unwrap();
+    let sharing = read(&tree, &SharingQuery::Process(40)).unwrap();
     let Subject::Process { masks, .. } = &sharing.subject else { panic!("{sharing:#?}") };
     assert_eq!((masks[0].threads, &masks[0].cpus), (2, &CpuSet::from([4])));
     insta::assert_snapshot!(sharing.answer, @"The threads of process 40 (solver) may run on CPUs 0,4: 1 whole core of 2 CPUs: only what runs on these CPUs shares it.");
-    assert_eq!(read(&tree, &Wanted::Process(41)).unwrap_err(), SharingError::NoProcess(41));
+    assert_eq!(read(&tree, &SharingQuery::Process(41)).unwrap_err(), SharingError::NoProcess(41));
 }
 
 #[test]
@@ -135,18 +135,18 @@ fn a_control_group_has_the_set_of_its_nearest_ancestor_that_has_one() {
         .file("sys/fs/cgroup/batch/job/cgroup.procs", "");
     for name in ["/batch/job", "batch/job", "/sys/fs/cgroup/batch/job", "/sys/fs/cgroup/batch/job/"]
     {
-        let sharing = read(&tree, &Wanted::ControlGroup(name.to_owned())).unwrap();
+        let sharing = read(&tree, &SharingQuery::ControlGroup(name.to_owned())).unwrap();
         assert_eq!(sharing.cpus, CpuSet::from([1, 5]), "{name}");
         insta::allow_duplicates! { insta::assert_snapshot!(sharing.answer, @"The control group /sys/fs/cgroup/batch/job may run on CPUs 1,5: 1 whole core of 2 CPUs: only what runs on these CPUs shares it."); }
     }
     for missing in ["/nothing", "/batch/../..", "/sys/fs/cgroup/other"] {
-        let error = read(&tree, &Wanted::ControlGroup(missing.to_owned())).unwrap_err();
+        let error = read(&tree, &SharingQuery::ControlGroup(missing.to_owned())).unwrap_err();
         assert_eq!(error, SharingError::NoGroup(missing.to_owned()));
     }
     let version_1 = self::tree()
         .file("proc/self/mountinfo", "34 31 0:31 / /cg rw - cgroup cgroup rw,cpuset")
         .file("cg/job/cpuset.cpus", "2-3");
-    let sharing = read(&version_1, &Wanted::ControlGroup("/job".to_owned())).unwrap();
+    let sharing = read(&version_1, &SharingQuery::ControlGroup("/job".to_owned())).unwrap();
     assert_eq!(sharing.cpus, CpuSet::from([2, 3]));
 }
 
@@ -157,7 +157,7 @@ fn guest(smp: &str, cpus: [&str; 4]) -> CpuSharing {
     threads.extend(names.into_iter().zip(cpus));
     let arguments =
         format!("/usr/bin/qemu-system-x86_64 -name guest=a,debug-threads=on -smp {smp}");
-    read(&process(tree(), 70, "qemu-system-x86", &arguments, &threads), &Wanted::Process(70))
+    read(&process(tree(), 70, "qemu-system-x86", &arguments, &threads), &SharingQuery::Process(70))
         .unwrap()
 }
 
@@ -200,7 +200,7 @@ fn a_guest_is_judged_by_where_the_siblings_of_its_cores_run() {
 fn a_guest_whose_threads_have_no_names_is_not_judged() {
     let threads = [("qemu-system-x86", "0"), ("qemu-system-x86", "1")];
     let tree = process(tree(), 70, "qemu-system-x86", "qemu-system-x86_64 -smp 2", &threads);
-    let sharing = read(&tree, &Wanted::Process(70)).unwrap();
+    let sharing = read(&tree, &SharingQuery::Process(70)).unwrap();
     assert_eq!(sharing.guest.expect("a guest").pinning, Pinning::Unknown);
     assert!(sharing.answer.contains("debug-threads=on"), "{}", sharing.answer);
 }
@@ -239,8 +239,8 @@ fn busy_tasks_count_where_they_may_run_on_the_set_or_its_siblings() {
         write("proc/14/stat".to_owned(), stat(14, tick / 100));
         write("proc/stat".to_owned(), times(tick / 2));
     }));
-    let wanted = Wanted::Cpus(CpuSet::from([0]));
-    let sharing = CpuSharing::read(&mut files, &machine, &wanted, Some(&mut pause)).unwrap();
+    let query = SharingQuery::Cpus(CpuSet::from([0]));
+    let sharing = CpuSharing::read(&mut files, &machine, &query, Some(&mut pause)).unwrap();
     insta::assert_snapshot!(describe(&sharing, 80), @r"
     CPU 0 is one sibling of its core; the other, CPU 4, may run other work on that
     core. 2 busy tasks may run on siblings outside now, the busiest of them make

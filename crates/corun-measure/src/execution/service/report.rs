@@ -155,18 +155,18 @@ struct Found {
 }
 
 impl Location {
-    fn find(&self, text: &str) -> Result<Found, String> {
+    fn find(&self, text: &str) -> Result<RawNumber, String> {
         match self {
             Self::Text(pattern) => {
                 let groups = pattern.captures_iter(text).last().ok_or("no match")?;
                 let group = |index| groups.get(index).map(|it| it.as_str().to_owned());
-                Ok(Found { number: group(1).ok_or("no match")?, unit: group(2) })
+                Ok(RawNumber { number: group(1).ok_or("no match")?, unit: group(2) })
             }
             Self::Json(pointer) => {
                 let json = json_in(text).ok_or("no JSON")?;
                 let value = at(&json, pointer).ok_or("no such value")?;
                 let number = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                Ok(Found { number, unit: None })
+                Ok(RawNumber { number, unit: None })
             }
         }
     }

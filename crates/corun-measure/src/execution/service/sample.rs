@@ -160,7 +160,7 @@ impl ServiceSample<'_> {
         &mut self,
         which: &'static str,
         program: &Program,
-    ) -> Result<Asked, ExecutionError> {
+    ) -> Result<LoadRun, ExecutionError> {
         let cpus = match self.service.load_cpus.is_empty() {
             true => self.places.inherited(),
             false => self.service.load_cpus.clone(),
@@ -196,7 +196,7 @@ impl ServiceSample<'_> {
             return Err(ServiceError::LoadFailed { which, found, output }.into());
         }
         let of_all = seconds(&ended.usage) / took.as_secs_f64() / cpus.len().max(1) as f64;
-        Ok(Asked { took, busy: of_all.max(busiest) })
+        Ok(LoadRun { took, busy: of_all.max(busiest) })
     }
 
     /// A load whose server has gone says less about it than the server, which may still be about to end.
@@ -301,8 +301,8 @@ impl ServiceSample<'_> {
     }
 }
 
-/// What a load did.
-struct Asked {
+/// A run of the load generator.
+struct LoadRun {
     took: Duration,
     /// How close it came to its own limit.
     busy: f64,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use corun_page::{Given, page};
+use corun_page::{InputDocument, page};
 use corun_record::{Document, Metric, Run};
 use serde_json::{Value, json};
 
@@ -20,26 +20,26 @@ const WIDTHS: [u32; 3] = [360, 768, 1280];
 const SCHEMES: [&str; 2] = ["light", "dark"];
 
 /// The documents of the tests, by their names.
-fn documents() -> Vec<Given> {
+fn documents() -> Vec<InputDocument> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .expect("there are documents")
         .map(|entry| entry.expect("a file").path())
         .collect();
     paths.sort();
-    let given = |path: &PathBuf| Given {
+    let given = |path: &PathBuf| InputDocument {
         name: path.file_name().expect("a name").to_string_lossy().into_owned(),
         text: fs::read_to_string(path).expect("text"),
     };
     paths.iter().map(given).collect()
 }
 
-fn document(name: &str) -> Given {
+fn document(name: &str) -> InputDocument {
     documents().into_iter().find(|it| it.name == name).expect("it is there")
 }
 
 /// The page of some documents as a file.
-fn written(folder: &tempfile::TempDir, name: &str, documents: &[Given]) -> PathBuf {
+fn written(folder: &tempfile::TempDir, name: &str, documents: &[InputDocument]) -> PathBuf {
     let path = folder.path().join(format!("{name}.html"));
     fs::write(&path, page(documents).expect("a page")).expect("it is written");
     path
@@ -220,7 +220,7 @@ fn nothing_in_a_document_becomes_part_of_the_page() {
         json["workload"]["command"] = json!([evil, "x"]);
         json["machine"]["cpu_model"] = json!(evil);
         json["caveats"] = json!([{ "kind": "x", "sentence": evil }]);
-        let given = Given { name: evil.to_owned(), text: json.to_string() };
+        let given = InputDocument { name: evil.to_owned(), text: json.to_string() };
         browser.open(&written(&folder, "evil", &[given]));
         let seen = browser.run(
             "return { evil: window.evil ?? 0, scripts: document.scripts.length,

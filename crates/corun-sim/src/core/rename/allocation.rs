@@ -25,14 +25,16 @@ pub(super) enum LostTo {
     Full(Component),
 }
 
-/// Cycles without an entry from which on a thread is let in first.
-const STARVED: u64 = 100;
+/// Starvation limit: cycles without an entry after which a thread has priority.
+const STARVATION_LIMIT: u64 = 100;
 
 impl<F: InstructionSource> Core<F> {
     /// A thread that siblings have left no entry for so long that it must have the next: no buffer lets
     /// one thread starve another.
-    pub(super) fn starving(&self) -> Option<usize> {
-        let is_long = |thread: &Thread<F>| thread.starved.is_some_and(|at| at + STARVED < self.now);
+    pub(super) fn starved_thread(&self) -> Option<usize> {
+        let is_long = |thread: &Thread<F>| {
+            thread.starved_since.is_some_and(|at| at + STARVATION_LIMIT < self.now)
+        };
         if self.threads.len() == 1 { None } else { self.threads.iter().position(is_long) }
     }
 

@@ -31,12 +31,12 @@ impl<F: InstructionSource> Core<F> {
         let mut width = whole;
         let turn = self.turns.rename;
         let mut is_taken = false;
-        let starving = self.starving();
+        let starved = self.starved_thread();
         let code = std::mem::take(&mut self.code);
         for place in 0..count {
             let index = turn.thread(place, count);
             let most = match policy {
-                _ if starving.is_some_and(|starving| starving != index) => 0,
+                _ if starved.is_some_and(|starved| starved != index) => 0,
                 Policy::Replicated => whole,
                 Policy::Partitioned => (whole / self.active).max(1),
                 Policy::Shared | Policy::Alternating => width,
@@ -53,7 +53,7 @@ impl<F: InstructionSource> Core<F> {
             }
             let thread = &mut self.threads[index];
             if thread.fetcher.renames_wrong_path() {
-                thread.starved = None;
+                thread.starved_since = None;
                 thread.stack.note(used.saturating_sub(wrong), Component::Mispredict);
             } else {
                 thread.stack.note(used, lost_to);
@@ -78,8 +78,8 @@ impl<F: InstructionSource> Core<F> {
         let lacking = self.lacks_room(index);
         if lacking.as_ref().is_some_and(|full| full.own == 0) {
             // Siblings alone fill it.
-            let since = self.threads[index].starved.unwrap_or(self.now);
-            self.threads[index].starved = Some(since);
+            let since = self.threads[index].starved_since.unwrap_or(self.now);
+            self.threads[index].starved_since = Some(since);
         }
         match lacking {
             Some(Full { what, limit, own })
@@ -98,7 +98,7 @@ impl<F: InstructionSource> Core<F> {
                 return (used, Component::Memory(Origin::OtherCore));
             }
             let Some(queued) = thread.queue.ready(self.now) else {
-                return (used, self.starved(index));
+                return (used, self.front_end_stall(index));
             };
             if thread.rob.is_serialized() || thread.paused > self.now {
                 return (used, Component::Serializing);
@@ -114,8 +114,8 @@ impl<F: InstructionSource> Core<F> {
             };
             if let Err(stall) = self.allocate(index, lowered, used) {
                 let thread = &mut self.threads[index];
-                let since = thread.starved.unwrap_or(self.now);
-                thread.starved = (stall.is_by_sibling && used == 0).then_some(since);
+                let since = thread.starved_since.unwrap_or(self.now);
+                thread.starved_since = (stall.is_by_sibling && used == 0).then_some(since);
                 let lost_to = match stall.lost_to {
                     LostTo::This(component) => component,
                     LostTo::Full(buffer) => self.cause(index, buffer),
@@ -123,7 +123,7 @@ impl<F: InstructionSource> Core<F> {
                 return (used, lost_to);
             }
             let thread = &mut self.threads[index];
-            thread.starved = None;
+            thread.starved_since = None;
             if width == 0 {
                 self.schedulers.release(index, lowered);
                 return (0, Component::Sibling(Shared::Dispatch));

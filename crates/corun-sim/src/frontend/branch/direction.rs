@@ -37,7 +37,7 @@ struct Entry {
     tag: u16,
     /// Of three bits: taken from 0 on.
     counter: i8,
-    /// Of two bits; 0: it gives way.
+    /// Of two bits; 0: it may be replaced.
     useful: u8,
 }
 

@@ -38,15 +38,15 @@ pub(crate) struct Target {
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     tag: u32,
-    /// How often it was right lately; 0: it gives way.
+    /// How often it was right lately; 0: it may be replaced.
     trust: u8,
     is_valid: bool,
     target: u64,
 }
 
-/// What the table knows of a branch at a history.
+/// Entries of a branch at a history.
 #[derive(Debug, Default)]
-struct Found {
+struct IndirectLookup {
     /// The entry of the longest history that has one, and of the next longest.
     longest: Option<usize>,
     below: Option<usize>,
@@ -101,9 +101,9 @@ impl Indirect {
         predicted
     }
 
-    fn find(&self, history: u64, at: u64) -> Found {
+    fn find(&self, history: u64, at: u64) -> IndirectLookup {
         let group = (mix(at, 0) >> 40) as usize % self.groups;
-        let mut found = Found::default();
+        let mut found = IndirectLookup::default();
         for (bits, length) in self.histories.iter().zip(0u64..) {
             let hashed = mix(at ^ length << 50, history & bits);
             let (set, tag) = ((hashed >> 40) as usize % self.sets_of_branch, hashed as u32);

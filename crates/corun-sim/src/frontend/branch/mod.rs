@@ -18,7 +18,7 @@ use direction::Direction;
 use history::History;
 use indirect::Indirect;
 use return_stack::ReturnStack;
-use targets::{Known, Targets};
+use targets::{BtbHit, Targets};
 
 /// The branch predictors of a core.
 ///
@@ -262,6 +262,6 @@ impl Tables {
     }
 }
 
-fn right(known: Known, taken: &[u32]) -> Outcome {
+fn right(known: BtbHit, taken: &[u32]) -> Outcome {
     Outcome::Right { bubble: taken.get(known.level).copied().unwrap_or(0) }
 }

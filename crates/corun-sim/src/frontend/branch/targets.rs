@@ -10,9 +10,9 @@ pub(crate) struct Targets {
     levels: Vec<Level>,
 }
 
-/// What is known of a branch.
+/// Entry of a branch in the branch target buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct BtbHit {
     /// The nearest level that knows it.
     pub(crate) level: usize,
     /// Where it went last.
@@ -26,21 +26,21 @@ impl Targets {
     }
 
     /// What is known of the branch at an address.
-    pub(crate) fn find(&self, at: u64) -> Option<Known> {
+    pub(crate) fn find(&self, at: u64) -> Option<BtbHit> {
         let found = |(level, one): (usize, &Level)| {
             one.set(at).iter().find(|entry| entry.at == at).map(|entry| (level, entry.target))
         };
         let (level, target) = self.levels.iter().enumerate().find_map(found)?;
-        Some(Known { level, target })
+        Some(BtbHit { level, target })
     }
 
     /// The branch at an address went to its target: the youngest of its set in every level from then
     /// on. Returns what was known of it.
-    pub(crate) fn put(&mut self, at: u64, target: u64) -> Option<Known> {
+    pub(crate) fn put(&mut self, at: u64, target: u64) -> Option<BtbHit> {
         let mut known = None;
         for (level, one) in self.levels.iter_mut().enumerate() {
             let before = one.put(Entry { at, target });
-            known = known.or(before.map(|target| Known { level, target }));
+            known = known.or(before.map(|target| BtbHit { level, target }));
         }
         known
     }
@@ -158,9 +158,9 @@ mod tests {
         for branch in 0..8 {
             targets.put(branch * 16, 1);
         }
-        assert_eq!(targets.find(0), Some(Known { level: 1, target: 1 }));
+        assert_eq!(targets.find(0), Some(BtbHit { level: 1, target: 1 }));
         targets.put(0, 2);
-        assert_eq!(targets.find(0), Some(Known { level: 0, target: 2 }));
+        assert_eq!(targets.find(0), Some(BtbHit { level: 0, target: 2 }));
     }
 
     proptest! {
@@ -185,7 +185,7 @@ mod tests {
             let mut targets = Targets::new(levels);
             for (at, target) in branches {
                 targets.put(at, target);
-                prop_assert_eq!(targets.find(at), Some(Known { level: 0, target }));
+                prop_assert_eq!(targets.find(at), Some(BtbHit { level: 0, target }));
             }
         }
     }

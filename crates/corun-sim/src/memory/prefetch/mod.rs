@@ -29,12 +29,12 @@ pub(super) struct Prefetchers {
     lines: LineStreams,
     are_across_pages: bool,
     pages: PageStreams,
-    /// Who was last to fetch by linear addresses.
-    asked: Asked,
+    /// The prefetcher that was last to fetch by linear addresses.
+    last: LastPrefetcher,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Asked {
+enum LastPrefetcher {
     Stride(u64),
     Lines(usize),
 }
@@ -79,7 +79,7 @@ impl Prefetchers {
             lines: LineStreams::of(model.lines.as_ref(), parts),
             are_across_pages: model.stride_across_pages,
             pages: PageStreams::new(model.streams / parts, model.stream_distance),
-            asked: Asked::Lines(0),
+            last: LastPrefetcher::Lines(0),
         }
     }
 
@@ -95,7 +95,7 @@ impl Prefetchers {
         match self.lines.follow(address >> LINE_SHIFT, is_new) {
             Part::Known => None,
             Part::Next(place, direction) => {
-                self.asked = Asked::Lines(place);
+                self.last = LastPrefetcher::Lines(place);
                 let steps = self.lines.extend(place);
                 Ahead::new(address, direction << LINE_SHIFT, steps, true)
             }
@@ -103,7 +103,7 @@ impl Prefetchers {
                 let at = instruction?;
                 let entry = self.strides.of(at)?;
                 let stride = entry.follow(at, address)?;
-                self.asked = Asked::Stride(at);
+                self.last = LastPrefetcher::Stride(at);
                 let steps = entry.reach.extend(self.stride_distance);
                 Ahead::new(address, stride, steps, self.are_across_pages)
             }
@@ -112,9 +112,9 @@ impl Prefetchers {
 
     /// Of what was last to be fetched by linear addresses, this step and those after it were not.
     pub(super) fn stop_before(&mut self, level: Level, step: u32) {
-        match self.asked {
-            Asked::Lines(place) => self.lines.stop_before(place, level, step),
-            Asked::Stride(at) => {
+        match self.last {
+            LastPrefetcher::Lines(place) => self.lines.stop_before(place, level, step),
+            LastPrefetcher::Stride(at) => {
                 if let Some(stride) = self.strides.of(at) {
                     stride.reach.stop_before(level, step);
                 }

@@ -34,7 +34,7 @@ const BETWEEN_CODE: u64 = 1 << 14;
 /// Passes to a sink what the buffers of a client hold.
 #[derive(Debug)]
 pub(crate) struct Entries {
-    blocks: Vec<Known>,
+    blocks: Vec<BlockRecord>,
     /// Of the threads that ended.
     instructions: u64,
     is_replaced: bool,
@@ -67,7 +67,7 @@ pub(crate) struct Thread {
 
 /// A block as its entries show it.
 #[derive(Debug)]
-struct Known {
+struct BlockRecord {
     id: BlockId,
     address: u64,
     words: usize,
@@ -345,7 +345,7 @@ impl Thread {
     }
 }
 
-impl Known {
+impl BlockRecord {
     /// How many instructions lie before an address.
     fn index_of(&self, address: u64) -> Result<usize, EntryError> {
         let mut at = self.address;
@@ -416,7 +416,7 @@ fn code_lines(block: &Block, length: u64) -> Vec<TouchedLine> {
 }
 
 /// Reads the next description, a `struct channel_block` and what follows it, and passes it to the sink.
-fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<Known, EntryError> {
+fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<BlockRecord, EntryError> {
     let address = read_u64(code)?;
     let mut sizes = [0; 4];
     for size in &mut sizes {
@@ -466,7 +466,7 @@ fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<Known, EntryErr
     let is_plain = sources.iter().all(|source| source.form == Form::Single);
     let lengths = block.instructions.iter().map(|instruction| instruction.length).collect();
     let code = code_lines(&block, length as u64);
-    Ok(Known {
+    Ok(BlockRecord {
         id: sink.define(block)?,
         address,
         words,

@@ -38,8 +38,9 @@ impl From<TracePlan> for Intervals {
         let looking_back = crate::intervals(plan).flat_map(|interval| {
             let from = interval.begin.saturating_sub(look_back).max(recorded);
             recorded = interval.end;
-            let before = Stretch { is_for: Use::LookBack, begin: from, end: interval.begin };
-            let own = Stretch {
+            let before =
+                PlannedInterval { is_for: Use::LookBack, begin: from, end: interval.begin };
+            let own = PlannedInterval {
                 is_for: Use::Recorded(interval.phase),
                 begin: interval.begin,
                 end: interval.end,
@@ -63,7 +64,8 @@ impl From<TracePlan> for Intervals {
     }
 }
 
-struct Stretch {
+/// Instructions of the run that are recorded for one use.
+struct PlannedInterval {
     is_for: Use,
     begin: u64,
     end: u64,

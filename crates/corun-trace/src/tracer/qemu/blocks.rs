@@ -13,13 +13,13 @@ const PAGE: u64 = 4096;
 /// By number, from 1; QEMU may translate the same code again.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    known: Vec<Known>,
+    known: Vec<BlockOperands>,
     by_code: HashMap<(u64, Code), BlockId>,
 }
 
-/// What is needed of a block while it is executed.
+/// Operands of a block, to check its accesses while it is executed.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct BlockOperands {
     pub(super) id: BlockId,
     /// For each instruction, its operands' place among those of the block.
     pub(super) instructions: Vec<Range<usize>>,
@@ -54,23 +54,23 @@ impl Blocks {
         while (self.known.len() as u64) < number {
             let block = describe(code)?;
             let key = (block.address, block.code.clone());
-            let known = Known::new(BlockId(0), &block);
+            let known = BlockOperands::new(BlockId(0), &block);
             let id = match self.by_code.get(&key) {
                 Some(&id) => id,
                 None => *self.by_code.entry(key).or_insert(sink.define(block)?),
             };
-            self.known.push(Known { id, ..known });
+            self.known.push(BlockOperands { id, ..known });
         }
         Ok(())
     }
 
     /// A block that was learnt.
-    pub(super) fn get(&self, number: u64) -> &Known {
+    pub(super) fn get(&self, number: u64) -> &BlockOperands {
         &self.known[number as usize - 1]
     }
 }
 
-impl Known {
+impl BlockOperands {
     fn new(id: BlockId, block: &Block) -> Self {
         let mut at = 0;
         let own = block.instructions.iter().map(|instruction| {

@@ -4,7 +4,7 @@
 //! `clients/qemu/client.c`; nothing in a buffer is trusted.
 
 use super::accesses::{Piece, Pieces};
-use super::blocks::{Blocks, ExpectedAccess, Known};
+use super::blocks::{BlockOperands, Blocks, ExpectedAccess};
 use super::{NAME, REMARKS};
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{EntryError, MARKER, mark};
@@ -142,7 +142,7 @@ impl Thread {
         }
     }
 
-    fn begin(&mut self, number: u64, block: &Known) {
+    fn begin(&mut self, number: u64, block: &BlockOperands) {
         self.block = Some(number);
         self.ends_in_repeat = block.ends_in_repeat;
         self.pieces.clear();
@@ -189,7 +189,7 @@ impl Thread {
         Ok(executed as u64)
     }
 
-    fn is_usual(&self, block: &Known) -> bool {
+    fn is_usual(&self, block: &BlockOperands) -> bool {
         let is_same = |((instruction, piece), expected): (&(u32, Piece), &ExpectedAccess)| {
             *instruction == expected.instruction && piece.is_store == expected.is_store
         };
@@ -199,7 +199,7 @@ impl Thread {
             && self.pieces.iter().zip(&block.expected).all(is_same)
     }
 
-    fn sort(&mut self, block: &Known) {
+    fn sort(&mut self, block: &BlockOperands) {
         self.sorted.iter_mut().for_each(Pieces::clear);
         self.sorted.resize_with(block.instructions.len(), Pieces::default);
         for &(instruction, piece) in &self.pieces {
@@ -216,7 +216,7 @@ impl Thread {
 
     /// QEMU does not say that an instruction faulted; but it and those after it accessed nothing,
     /// though it should have.
-    fn executed(&self, block: &Known) -> usize {
+    fn executed(&self, block: &BlockOperands) -> usize {
         let accessed = self.sorted.iter().rposition(|pieces| !pieces.is_empty());
         let after = accessed.map_or(0, |last| last + 1);
         let missing = (after..block.instructions.len())

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use corun_fleet::Answers;
 use corun_nodes::{ReportRequest, report};
-use corun_page::Given;
+use corun_page::InputDocument;
 use corun_record::{Document, Exit, FleetReport, Record, shown};
 use corun_report::Destination;
 
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let record = Record { caveats, ..head.record(body) };
     exports.write(&record, |record| output.shown(record), Record::to_json)?;
     if let Some((destination, path)) = page {
-        let given = Given { name: shown(&arguments.directory), text: record.to_json() };
+        let given = InputDocument { name: shown(&arguments.directory), text: record.to_json() };
         destination.write(&corun_page::page(&[given])?)?;
         if path != Path::new("-") {
             say(&format!("corun: wrote {}", shown(path)));

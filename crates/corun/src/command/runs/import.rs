@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    // Found wrong before anything is kept.
+    // ImportedRun wrong before anything is kept.
     check_tags(&arguments.tags)?;
     let Some(place) = keeping::place()? else {
         return Err(Problem::usage(
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 /// A run to be kept.
-struct Found {
+struct ImportedRun {
     origin: Origin,
     document: String,
     /// What it was made of, if not of itself.
@@ -66,7 +66,10 @@ struct Found {
 }
 
 /// The runs in a file, or why one of them is none.
-fn results(file: &Path, host: Option<String>) -> Result<Vec<Result<Found, Problem>>, Problem> {
+fn results(
+    file: &Path,
+    host: Option<String>,
+) -> Result<Vec<Result<ImportedRun, Problem>>, Problem> {
     let path = if file == Path::new("-") { Path::new("/dev/stdin") } else { file };
     let text = corun_files::text(path, InputKind::DOCUMENT)
         .map_err(|error| Problem::usage(error.to_string(), "Name a file that can be read."))?;
@@ -75,10 +78,10 @@ fn results(file: &Path, host: Option<String>) -> Result<Vec<Result<Found, Proble
     let started = humantime::format_rfc3339_seconds(written).to_string();
     let origin = Origin { host, started: Some(started), ..Origin::default() };
     if !hyperfine::is_export(&text) {
-        return Ok(vec![Ok(Found { origin, document: text, source: None })]);
+        return Ok(vec![Ok(ImportedRun { origin, document: text, source: None })]);
     }
     let origin = Origin { command: "hyperfine".to_owned(), ..origin };
-    let found = |run: HyperfineRun| Found {
+    let found = |run: HyperfineRun| ImportedRun {
         origin: origin.clone(),
         document: run.run.to_json(),
         source: Some(run.source),
@@ -89,8 +92,8 @@ fn results(file: &Path, host: Option<String>) -> Result<Vec<Result<Found, Proble
 
 impl Arguments {
     /// Keeps a run, and says as what.
-    fn keep(&self, store: &mut Store, found: &Found) -> Result<String, Problem> {
-        let Found { origin, document, source } = found;
+    fn keep(&self, store: &mut Store, found: &ImportedRun) -> Result<String, Problem> {
+        let ImportedRun { origin, document, source } = found;
         let source = source.as_ref().unwrap_or(document);
         let origin = Origin { tags: self.tags.clone(), ..origin.clone() };
         let Added { id, is_new } = store.add_of(&origin, document, source)?;

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use corun_record::{Exit, KeptRunList, shown};
-use corun_store::{Filter, Store, Wanted};
+use corun_store::{Filter, RunKind, Store};
 
 use self::selection::FilterArguments;
 use crate::answer::Answer;
@@ -122,14 +122,14 @@ fn list(arguments: &ListArguments) -> Result<ExitCode, Problem> {
 
 fn tag(arguments: &TagArguments) -> Result<ExitCode, Problem> {
     let mut store = store()?;
-    let number = store.find(&arguments.run.run, Wanted::Finished)?;
+    let number = store.find(&arguments.run.run, RunKind::Finished)?;
     store.tag(number, &arguments.tags, !arguments.remove)?;
     Ok(code(Exit::Done))
 }
 
 fn note(arguments: &NoteArguments) -> Result<ExitCode, Problem> {
     let mut store = store()?;
-    let number = store.find(&arguments.run.run, Wanted::Finished)?;
+    let number = store.find(&arguments.run.run, RunKind::Finished)?;
     store.note(number, &arguments.text.join(" "))?;
     Ok(code(Exit::Done))
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use corun_store::{Filter, Store, Wanted};
+use corun_store::{Filter, RunKind, Store};
 
 use crate::problem::Problem;
 
@@ -66,7 +66,7 @@ pub(super) fn numbers(
     }
     let mut numbers = Vec::new();
     for name in names {
-        let number = store.find(name, Wanted::Finished)?;
+        let number = store.find(name, RunKind::Finished)?;
         if !numbers.contains(&number) {
             numbers.push(number);
         }

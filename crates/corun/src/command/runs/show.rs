@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use corun_record::{AnyDocument, Exit, excerpt};
 use corun_report::Destination;
-use corun_store::Wanted;
+use corun_store::RunKind;
 
 use super::RunArgument;
 use crate::command::bench::SWEEP;
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let destination = arguments.json.path().map(Destination::open).transpose()?;
     let store = super::store()?;
-    let number = store.find(&arguments.run.run, Wanted::Finished)?;
+    let number = store.find(&arguments.run.run, RunKind::Finished)?;
     let document = store.document_of(&arguments.run.run)?;
     match destination {
         Some(destination) => destination.write(&document)?,

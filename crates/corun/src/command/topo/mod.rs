@@ -52,9 +52,9 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    if let Some(wanted) = arguments.sharing.wanted() {
+    if let Some(query) = arguments.sharing.query() {
         let (root, json) = (&arguments.root, &arguments.json);
-        return sharing::run(&wanted, arguments.sharing.watch, root, json);
+        return sharing::run(&query, arguments.sharing.watch, root, json);
     }
     if let Some(folder) = &arguments.capture {
         let names = if arguments.anonymous { Names::LeftOut } else { Names::Kept };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use corun_machine::doctor::{Pause, Sleep};
-use corun_machine::sharing::{CpuSharing, Wanted, describe};
+use corun_machine::sharing::{CpuSharing, SharingQuery, describe};
 use corun_machine::{CpuSet, Machine, MachineError, RootFiles, SystemFiles};
 use corun_measure::machine_summary;
 use corun_record::{Exit, Record};
@@ -40,15 +40,15 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Whose CPUs are asked for.
-    pub(super) fn wanted(&self) -> Option<Wanted> {
-        let of_process = self.pid.map(Wanted::Process);
-        let of_group = self.cgroup.clone().map(Wanted::ControlGroup);
-        self.cpus.clone().map(Wanted::Cpus).or(of_process).or(of_group)
+    pub(super) fn query(&self) -> Option<SharingQuery> {
+        let of_process = self.pid.map(SharingQuery::Process);
+        let of_group = self.cgroup.clone().map(SharingQuery::ControlGroup);
+        self.cpus.clone().map(SharingQuery::Cpus).or(of_process).or(of_group)
     }
 }
 
 pub(super) fn run(
-    wanted: &Wanted,
+    query: &SharingQuery,
     watch: Duration,
     root: &Path,
     json: &JsonFile,
@@ -60,7 +60,7 @@ pub(super) fn run(
     let live = files.affinity().is_some();
     let mut sleep = Sleep(watch);
     let pause = live.then_some(&mut sleep as &mut dyn Pause);
-    let sharing = CpuSharing::read(&mut files, &machine, wanted, pause)?;
+    let sharing = CpuSharing::read(&mut files, &machine, query, pause)?;
     let record =
         Record { machine: Some(machine_summary(&machine, root)), ..answer.record(sharing) };
     answer.write(&record, |record, columns| describe(&record.body, columns.into()))?;

@@ -118,7 +118,7 @@ impl Waits {
         let filter = Filter::of(places);
         let mut waits = waits.iter().peekable();
         let (mut position, mut before) = (0, 0);
-        let mut open: Vec<Noted> = Vec::new();
+        let mut open: Vec<OpenAccess> = Vec::new();
         let mut events = trace.events(thread)?;
         while let Some(event) = events.next_event()? {
             let (id, executed, values) = match event {
@@ -152,7 +152,7 @@ impl Waits {
                         last.is_passed_on |= last.between.before == before;
                     }
                     let stores = self.stores.entry(place).or_default();
-                    open.push(Noted { place, is_store: true, index: stores.len() });
+                    open.push(OpenAccess { place, is_store: true, index: stores.len() });
                     stores.push(Store { thread, until: position, between });
                     continue;
                 }
@@ -168,7 +168,7 @@ impl Waits {
                 }
                 let wait = polled.filter(|(wait, _)| wait.begin == begin);
                 let visits = &mut self.sites.entry((thread, place)).or_default().all;
-                open.push(Noted { place, is_store: false, index: visits.len() });
+                open.push(OpenAccess { place, is_store: false, index: visits.len() });
                 visits.push(Visit {
                     wait: wait.map(|(wait, end)| (wait.again, end)),
                     begin,
@@ -182,8 +182,8 @@ impl Waits {
     }
 
     /// A marker ends what lies before it.
-    fn close(&mut self, thread: ThreadId, open: &mut Vec<Noted>, order: u64) {
-        for Noted { place, is_store, index } in open.drain(..) {
+    fn close(&mut self, thread: ThreadId, open: &mut Vec<OpenAccess>, order: u64) {
+        for OpenAccess { place, is_store, index } in open.drain(..) {
             let between = if is_store {
                 self.stores.get_mut(&place).map(|stores| &mut stores[index].between)
             } else {
@@ -287,8 +287,8 @@ impl Visits {
     }
 }
 
-/// What still waits for the marker after it.
-struct Noted {
+/// An access whose next marker is not read yet.
+struct OpenAccess {
     place: u64,
     is_store: bool,
     index: usize,

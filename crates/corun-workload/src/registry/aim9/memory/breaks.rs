@@ -51,8 +51,8 @@ const RAISED: usize = 1 << 20;
 /// The distance between the bytes that are written.
 const STRIDE: usize = 128;
 
-/// What happens to memory that was just taken.
-trait Taken: Send + 'static {
+/// Use of a page that was just allocated.
+trait PageUse: Send + 'static {
     /// # Safety
     /// The page is memory of this process that nothing uses.
     unsafe fn touch(page: *mut u8);
@@ -60,13 +60,13 @@ trait Taken: Send + 'static {
 
 struct Untouched;
 
-impl Taken for Untouched {
+impl PageUse for Untouched {
     unsafe fn touch(_: *mut u8) {}
 }
 
 struct Written;
 
-impl Taken for Written {
+impl PageUse for Written {
     unsafe fn touch(page: *mut u8) {
         for place in (0..PAGE).step_by(STRIDE) {
             // SAFETY: inside the page, by the function's contract.
@@ -87,7 +87,7 @@ impl<T> Default for Breaks<T> {
     }
 }
 
-impl<T: Taken> Kernel for Breaks<T> {
+impl<T: PageUse> Kernel for Breaks<T> {
     fn reset(&mut self) {
         self.heights = 0;
         self.child = None;
@@ -116,7 +116,7 @@ struct Child {
 }
 
 impl Child {
-    fn start<T: Taken>() -> io::Result<Self> {
+    fn start<T: PageUse>() -> io::Result<Self> {
         let (mut orders_out, orders) = io::pipe()?;
         let (answers, mut answers_in) = io::pipe()?;
         let process = Peer::fork(|| {
@@ -156,7 +156,7 @@ impl Segment {
 
     /// Makes so many calls, the first of which begins a round, and leaves the break high; `None` if the
     /// kernel refuses one.
-    fn calls<T: Taken>(&mut self, calls: u64) -> Option<u64> {
+    fn calls<T: PageUse>(&mut self, calls: u64) -> Option<u64> {
         let low = self.high - 16 * PAGE;
         let mut heights = 0;
         let mut end = self.high;

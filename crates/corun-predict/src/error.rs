@@ -82,6 +82,9 @@ pub enum PredictError {
     /// It is not known which CPUs are siblings.
     #[error(transparent)]
     Probe(ProbeError),
+    /// The CPU time of a simulation cannot be read.
+    #[error("could not read the CPU time of a simulation (getrusage): {0}")]
+    CpuTime(io::Error),
     /// The system has no descriptors left.
     #[error("could not listen to signals: {0}")]
     Signals(io::Error),
@@ -127,6 +130,7 @@ impl Actionable for PredictError {
             {
                 Exit::NotPermitted
             }
+            Self::CpuTime(_) => Exit::NotPermitted,
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Simulation(error) => error.exit(),
             Self::Model(error) => error.exit(),
@@ -184,6 +188,9 @@ impl Actionable for PredictError {
             Self::Request(error) => error.next_step(),
             Self::Workload(error) => error.next_step(),
             Self::Probe(error) => error.next_step(),
+            Self::CpuTime(_) => {
+                "Let the sandbox that corun runs in allow the system call getrusage.".to_owned()
+            }
             Self::Signals(_) => {
                 "See what limits this process (a sandbox, descriptors).".to_owned()
             }

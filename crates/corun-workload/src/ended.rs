@@ -3,23 +3,24 @@
 //! and is reported as an error that a user can act on.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::{Kernel, WorkloadError};
 
-/// What was refused, and the system's reason.
+/// The refusal, and the system's reason.
 struct Ended {
-    what: &'static str,
+    what: Cow<'static, str>,
     source: io::Error,
 }
 
 /// Ends this reset or run with the message "cannot go on, because" followed by `what`.
 #[cold]
 #[inline(never)]
-pub(crate) fn end(what: &'static str, source: impl Into<io::Error>) -> ! {
+pub(crate) fn end(what: impl Into<Cow<'static, str>>, source: impl Into<io::Error>) -> ! {
     // Without the words that a panic prints.
-    resume_unwind(Box::new(Ended { what, source: source.into() }))
+    resume_unwind(Box::new(Ended { what: what.into(), source: source.into() }))
 }
 
 /// Lets a kernel do something that may end early.

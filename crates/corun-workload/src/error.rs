@@ -1,5 +1,6 @@
 //! What can go wrong between a user's words and a prepared workload.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::{fmt, io};
 
@@ -152,8 +153,8 @@ pub enum WorkloadError {
     Ended {
         /// The workload.
         workload: &'static str,
-        /// What was refused, as a clause.
-        what: &'static str,
+        /// The refusal, as a clause.
+        what: Cow<'static, str>,
         /// The system's reason.
         source: io::Error,
     },

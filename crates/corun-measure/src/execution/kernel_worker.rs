@@ -258,7 +258,7 @@ fn work(
         if !order.steady || barrier.all_finished() {
             break;
         }
-        kernel.reset();
+        go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
     }
     latency_report::write(&latencies);
 }

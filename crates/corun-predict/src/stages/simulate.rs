@@ -10,7 +10,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use crate::PredictError;
 
-/// Simulated windows, and what their simulation cost.
+/// Simulated windows, and the cost of their simulation.
 #[derive(Debug)]
 pub(crate) struct SimulatedRun {
     pub(super) windows: SimulatedWindows,
@@ -45,13 +45,15 @@ pub(super) fn simulate(
     tasks.sort_by_key(|&(number, section)| Reverse(simulations[number].cost(section)));
     let done = in_parallel(jobs, tasks.len(), |at| {
         let (number, section) = tasks[at];
-        let mut meter = Meter::begin();
+        let mut meter = Meter::begin()?;
+        let mut cpu_time = Ok(());
         let simulated = simulations[number].simulate(section, |done, next| {
             progress.advance(done);
-            meter.note(done, next);
-            !stop.load(Ordering::Relaxed)
-        });
-        simulated.map(|simulated| Some((simulated?, meter.cost)))
+            cpu_time = meter.note(done, next);
+            cpu_time.is_ok() && !stop.load(Ordering::Relaxed)
+        })?;
+        cpu_time?;
+        Ok::<_, PredictError>(simulated.map(|simulated| (simulated, meter.cost)))
     });
     let mut done: Vec<_> = tasks.into_iter().zip(done).collect();
     done.sort_by_key(|(task, _)| *task);
@@ -67,26 +69,26 @@ pub(super) fn simulate(
     joined.collect()
 }
 
-/// What a section costs, by the CPU time of the thread that simulates it.
+/// Meter of a section's cost, by the CPU time of the thread that simulates it.
 struct Meter {
     cost: SimulationCost,
-    /// How what comes next is simulated.
+    /// Mode of the instructions that come next.
     mode: Mode,
     /// CPU time up to which it is counted, in seconds.
     counted_s: f64,
 }
 
 impl Meter {
-    fn begin() -> Self {
-        let Usage { cpu_s, peak_rss_bytes } = Usage::now();
+    fn begin() -> Result<Self, PredictError> {
+        let Usage { cpu_s, peak_rss_bytes } = Usage::now()?;
         let detailed = Some(DetailedCost { instructions: 0, cpu_s: 0.0 });
         let cost = SimulationCost { instructions: 0, cpu_s: 0.0, peak_rss_bytes, detailed };
-        Self { cost, mode: Mode::Warming, counted_s: cpu_s }
+        Ok(Self { cost, mode: Mode::Warming, counted_s: cpu_s })
     }
 
     /// So many instructions are done since the last time.
-    fn note(&mut self, instructions: u64, next: Mode) {
-        let Usage { cpu_s, peak_rss_bytes } = Usage::now();
+    fn note(&mut self, instructions: u64, next: Mode) -> Result<(), PredictError> {
+        let Usage { cpu_s, peak_rss_bytes } = Usage::now()?;
         let used_s = cpu_s - std::mem::replace(&mut self.counted_s, cpu_s);
         let detailed = match std::mem::replace(&mut self.mode, next) {
             Mode::Warming => DetailedCost { instructions: 0, cpu_s: 0.0 },
@@ -99,6 +101,7 @@ impl Meter {
             detailed: Some(detailed),
         };
         self.cost = sum(self.cost, part);
+        Ok(())
     }
 }
 
@@ -122,14 +125,14 @@ struct Usage {
 }
 
 impl Usage {
-    fn now() -> Self {
-        let usage =
-            getrusage(UsageWho::RUSAGE_THREAD).expect("every process may read its own usage");
+    fn now() -> Result<Self, PredictError> {
+        let usage = getrusage(UsageWho::RUSAGE_THREAD)
+            .map_err(|error| PredictError::CpuTime(error.into()))?;
         let seconds = |time: TimeVal| time.num_microseconds() as f64 * 1e-6;
-        Self {
+        Ok(Self {
             cpu_s: seconds(usage.user_time()) + seconds(usage.system_time()),
             peak_rss_bytes: usage.max_rss() as u64 * 1024,
-        }
+        })
     }
 }
 
@@ -199,6 +202,35 @@ mod tests {
         assert_eq!(instructions, 3 * 42_000);
         assert!(detailed.instructions.abs_diff(3 * (2000 + 8192)) < 48, "{detailed:?}");
         assert!(detailed.cpu_s <= cpu_s);
+    }
+
+    /// Has the system refuse `getrusage` to this thread and those that it starts; false if it sets no such filter.
+    fn refuse_getrusage() -> bool {
+        let line = |code: u32, jump, k| libc::sock_filter { code: code as u16, jt: 0, jf: jump, k };
+        let refusal = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+        let mut filter = [
+            // The number of the call is the first word of its description.
+            line(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+            line(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_getrusage as u32),
+            line(libc::BPF_RET | libc::BPF_K, 0, refusal),
+            line(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program = libc::sock_fprog { len: 4, filter: filter.as_mut_ptr() };
+        // SAFETY: the program and its filter live until the calls return.
+        unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+                    == 0
+        }
+    }
+
+    #[test]
+    fn a_system_that_tells_no_cpu_time_is_an_error() {
+        let refused = std::thread::spawn(|| refuse_getrusage().then(|| on(2, false)));
+        match refused.join().expect("an error is no panic") {
+            Some(refused) => assert!(matches!(refused, Err(PredictError::CpuTime(_)))),
+            None => eprintln!("skipped: this system sets no seccomp filter"),
+        }
     }
 
     #[test]

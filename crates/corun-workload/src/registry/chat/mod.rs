@@ -90,9 +90,6 @@ struct ChatKernel {
 impl Kernel for ChatKernel {
     /// Opens the room, unless it is open: its threads and connections stay from run to run, as long as
     /// the thread that opened it does.
-    ///
-    /// # Panics
-    /// If the system gives fewer connections or threads than the room needs.
     fn reset(&mut self) {
         match &mut self.room {
             Some(room) if room.is_own() => room.forget(),
@@ -105,12 +102,10 @@ impl Kernel for ChatKernel {
         }
     }
 
-    /// # Panics
-    /// If a connection breaks, or a member gets a message that was not the next of its sender.
     fn run(&mut self, operations: u64) {
         let room = self.room.as_mut().expect("a kernel is reset first");
         if let Err(error) = room.chat(operations) {
-            panic!("the chat has ended: {error}");
+            end("the chat has ended", io::Error::other(error));
         }
     }
 

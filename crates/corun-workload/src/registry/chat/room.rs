@@ -185,3 +185,21 @@ impl Shared {
         Ok(listener.received)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ChatKernel;
+    use super::*;
+    use crate::{Kernel, unless_ended};
+
+    #[test]
+    fn a_broken_connection_ends_the_run_with_an_error() {
+        let shape = Shape { members: 2, bytes: 64 };
+        let mut kernel = ChatKernel { shape, room: None };
+        kernel.reset();
+        kernel.room.as_ref().unwrap().shared.close();
+        let error = unless_ended("chat", &mut kernel, |kernel| kernel.run(100)).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("cannot go on, because the chat has ended: member"), "{said}");
+    }
+}

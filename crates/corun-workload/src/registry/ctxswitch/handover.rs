@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::thread::futex;
 
+use crate::ended::end;
+
 /// One worker's two ends: from the worker before, and to the next one.
 pub(super) trait Handover: Send {
     /// Before the first token of a run.
@@ -48,12 +50,16 @@ impl Pipes {
 impl Handover for Pipes {
     fn receive(&mut self) -> u64 {
         let mut token = [0; 8];
-        self.from.read_exact(&mut token).expect("the worker before is there");
+        if let Err(error) = self.from.read_exact(&mut token) {
+            end("the token of the worker before cannot be read", error);
+        }
         u64::from_ne_bytes(token)
     }
 
     fn send(&mut self, token: u64) {
-        self.to.write_all(&token.to_ne_bytes()).expect("the next worker is there");
+        if let Err(error) = self.to.write_all(&token.to_ne_bytes()) {
+            end("the token cannot be written to the next worker", error);
+        }
     }
 }
 

@@ -129,3 +129,24 @@ fn one(memory: Option<&[u8]>) -> u64 {
     let (_, numbers, _) = unsafe { memory.align_to::<u64>() };
     numbers.iter().map(|&number| u64::from_le(number)).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unless_ended;
+
+    #[test]
+    fn a_worker_whose_neighbour_is_gone_ends_with_an_error() {
+        // Worker 0 begins with a write, worker 1 with a read.
+        for (worker, reason) in [(0, "cannot be written"), (1, "cannot be read")] {
+            let mut ring = Pipes::ring(NonZeroUsize::new(2).unwrap()).unwrap();
+            let handover = ring.remove(worker);
+            drop(ring);
+            let (worker, workers, turns_after) = (worker as u64, 2, 0);
+            let mut kernel =
+                Member { handover, worker, workers, memory: None, token: 0, turns_after };
+            let error = unless_ended(ABOUT.name, &mut kernel, |kernel| kernel.run(4)).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+}

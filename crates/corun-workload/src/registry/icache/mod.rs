@@ -25,6 +25,7 @@ use self::code::{BLOCK, Code};
 use self::elsewhere as architecture;
 #[cfg(target_arch = "x86_64")]
 use self::x86_64 as architecture;
+use crate::ended::end;
 use crate::{
     Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError,
     memory,
@@ -91,13 +92,13 @@ struct IcacheKernel {
 }
 
 impl Kernel for IcacheKernel {
-    /// # Panics
-    /// If the system refuses to run what was written, which it allowed for a page before.
     fn reset(&mut self) {
         self.sum = 0;
         if let Some(memory) = self.memory.take() {
             let order = order(memory.len() / BLOCK, self.is_random);
-            self.code = Some(Code::write(memory, order).expect("memory that may become code"));
+            let code = Code::write(memory, order);
+            let refused = "the system does not let memory that was written become code";
+            self.code = Some(code.unwrap_or_else(|error| end(refused, error)));
         }
     }
 

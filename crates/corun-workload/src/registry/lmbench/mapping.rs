@@ -166,8 +166,7 @@ struct Fault {
 }
 
 impl Fault {
-    /// # Panics
-    /// If the system maps the file no more.
+    /// Maps the file anew, with no page of it in the page table.
     fn map_again(&mut self) {
         self.map = None;
         let map = Mapped::new(&self.file, self.size as usize);
@@ -225,7 +224,8 @@ impl Kernel for Fault {
 
 /// Page faults of this thread so far that needed no disk.
 fn faults() -> u64 {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("the kernel knows its own threads");
+    let usage = getrusage(UsageWho::RUSAGE_THREAD)
+        .unwrap_or_else(|error| end("the system refuses getrusage", error));
     usage.minor_page_faults().cast_unsigned()
 }
 

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use rustix::io::Errno;
 
 use super::{empty_loop, refused};
+use crate::ended::end;
 use crate::{Job, Kernel, WorkloadError};
 
 /// A kernel for each worker: what `start` prepares, given the worker's index, is called once for each
@@ -28,7 +29,7 @@ pub(super) fn repeated<C: Call + 'static>(
     }))
 }
 
-/// What is called.
+/// A call that is repeated.
 pub(super) trait Call: FnMut() -> Result<u64, Errno> + Send {}
 
 impl<C: FnMut() -> Result<u64, Errno> + Send> Call for C {}
@@ -44,13 +45,11 @@ impl<C: Call> Kernel for Repeated<C> {
         self.answers = 0;
     }
 
-    /// # Panics
-    /// If the system refuses a call that it answered before.
     fn run(&mut self, operations: u64) {
         for _ in 0..operations {
             match (self.call)() {
                 Ok(answer) => self.answers += answer,
-                Err(error) => panic!("the system now refuses {}: {error}", self.name),
+                Err(error) => end(format!("the system now refuses {}", self.name), error),
             }
         }
     }
@@ -62,5 +61,27 @@ impl<C: Call> Kernel for Repeated<C> {
     /// The sum of the answers.
     fn check(&self) -> u64 {
         self.answers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unless_ended;
+
+    #[test]
+    fn a_call_that_is_refused_later_ends_the_run_with_an_error() {
+        let mut left = 2;
+        let call = move || {
+            left -= 1;
+            if left > 0 { Ok(1) } else { Err(Errno::PERM) }
+        };
+        let mut kernel = Repeated { call, name: "stat", answers: 0 };
+        let error = unless_ended("lmbench/stat", &mut kernel, |kernel| kernel.run(2)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "workload `lmbench/stat` cannot go on, because the system now refuses stat: Operation not \
+             permitted (os error 1)"
+        );
     }
 }

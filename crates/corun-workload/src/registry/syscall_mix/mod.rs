@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use self::calls::{Call, Calls, FILE_BYTES};
+use crate::ended::end;
 use crate::scratch::Scratch;
 use crate::{
     Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Workload, WorkloadError,
@@ -105,8 +106,6 @@ impl<const N: usize> Kernel for SyscallKernel<N> {
         self.answers = 0;
     }
 
-    /// # Panics
-    /// If the system refuses a call that it answered before.
     fn run(&mut self, operations: u64) {
         for _ in 0..operations / N as u64 {
             for call in self.mix {
@@ -132,5 +131,24 @@ fn answer(calls: &mut Calls, call: Call) -> u64 {
 #[cold]
 #[inline(never)]
 fn lost(call: Call, error: Errno) -> ! {
-    panic!("the system does not answer {} any more: {error}", call.name())
+    end(format!("the system does not answer {} any more", call.name()), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unless_ended;
+
+    #[test]
+    fn a_call_that_is_refused_ends_the_run_with_an_error() {
+        let calls = Calls::new(PathBuf::new()).unwrap();
+        // No file is open.
+        let mut kernel = SyscallKernel { mix: [Call::Stat], calls, answers: 0, _scratch: None };
+        let error = unless_ended(ABOUT.name, &mut kernel, |kernel| kernel.run(1)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "workload `syscall-mix` cannot go on, because the system does not answer fstat any more: \
+             Bad file descriptor (os error 9)"
+        );
+    }
 }

@@ -13,11 +13,11 @@ use crate::record::Body;
 pub struct Activity {
     /// The interval's length, in seconds.
     pub interval_s: f64,
-    /// How it was found which siblings were busy at the same time.
+    /// Evidence for which siblings were busy at the same time.
     pub co_busy: CoBusyEvidence,
     /// The cores, in the order of their lowest logical CPU; a core without an online CPU is absent.
     pub cores: Vec<CoreActivity>,
-    /// How much of the machine's capacity was used.
+    /// Used share of the machine's capacity.
     pub capacity: CapacityUse,
     /// The tasks that used a CPU, the busiest first.
     pub tasks: Vec<TaskActivity>,
@@ -29,21 +29,21 @@ impl Body for Activity {
     const FORMAT: &'static str = "corun-activity";
 }
 
-/// How the times with several busy siblings were found, and how far to trust them.
+/// Method that found the times with several busy siblings, and its uncertainty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoBusyEvidence {
     /// The source.
     pub method: CoBusyMethod,
     /// The largest error that a share of a core may have at 95 % confidence, in shares of the interval.
     pub error: f64,
-    /// What finding it cost, in shares of one CPU.
+    /// Cost of the method, in shares of one CPU.
     pub cost: f64,
     /// Why a more exact source was not used, as one sentence; absent if none is more exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_exact_because: Option<String>,
 }
 
-/// Where the times with several busy siblings come from.
+/// Method that found the times with several busy siblings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CoBusyMethod {
@@ -63,7 +63,7 @@ pub struct CoreActivity {
     pub core: u32,
     /// The package that the core is in.
     pub package: Option<u32>,
-    /// Its logical CPUs that are online, in the order of their numbers.
+    /// Logical CPUs that are online, in the order of their numbers.
     pub cpus: Vec<CpuActivity>,
     /// The shares of time with 0, 1, ... S of its logical CPUs busy; their sum is 1.
     pub busy_siblings: Vec<f64>,
@@ -89,7 +89,7 @@ impl CoreActivity {
 /// A logical CPU over an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuActivity {
-    /// Its number.
+    /// Number of the logical CPU.
     pub cpu: u32,
     /// In programs' own code.
     pub user: f64,
@@ -108,7 +108,7 @@ impl CpuActivity {
     }
 }
 
-/// How much of what the machine can do was used, for yields between two values.
+/// Capacity used, as a share of what the machine can do, for yields between two values.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityUse {
     /// The busy share that the kernel reports: the mean over logical CPUs.
@@ -128,7 +128,7 @@ pub struct YieldRange {
     pub low: f64,
     /// The largest.
     pub high: f64,
-    /// Where they come from.
+    /// Source of the yields.
     pub source: YieldSource,
 }
 
@@ -138,7 +138,7 @@ impl Default for YieldRange {
     }
 }
 
-/// Where the yields of a capacity range come from.
+/// Source of the yields of a capacity range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum YieldSource {
@@ -161,20 +161,20 @@ pub struct TaskActivity {
     pub process: u32,
     /// The process that started its process.
     pub parent: u32,
-    /// Its name, as the kernel gives it (15 bytes at most).
+    /// Name of the task, as the kernel gives it (15 bytes at most).
     pub name: String,
-    /// Its control group, from the root of the hierarchy; absent where it cannot be read.
+    /// Control group, from the root of the hierarchy; absent where it cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
     /// The logical CPU that it ran on last.
     pub cpu: u32,
     /// The logical CPUs that it was seen on in the interval, in the order of their numbers.
     pub cpus: Vec<u32>,
-    /// Its time in its own code, in shares of one CPU.
+    /// User time, in shares of one CPU.
     pub user: f64,
-    /// Its time in the kernel, in shares of one CPU.
+    /// System time, in shares of one CPU.
     pub system: f64,
-    /// How often it changed its CPU; absent where it cannot be read.
+    /// Number of migrations between CPUs; absent where it cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migrations: Option<u64>,
     /// The share of its own running time beside at least one busy sibling; absent where it is not known.
@@ -186,7 +186,7 @@ pub struct TaskActivity {
 }
 
 impl TaskActivity {
-    /// Its processor time, in shares of one CPU.
+    /// Processor time, in shares of one CPU.
     pub fn used(&self) -> f64 {
         self.user + self.system
     }
@@ -195,10 +195,10 @@ impl TaskActivity {
 /// A thread that ran on a sibling at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Companion {
-    /// Its number.
+    /// Number of the thread.
     pub thread: u32,
-    /// Its name.
+    /// Name of the thread.
     pub name: String,
-    /// How long both ran, in shares of the interval.
+    /// Time in which both ran, in shares of the interval.
     pub together: f64,
 }

@@ -19,9 +19,9 @@ macro_rules! documents {
             $($(#[$what])+ $name(Box<$form>),)+
             /// A document of another format: a listing, a description, or none of corun.
             Other {
-                /// Its format.
+                /// Format of the document.
                 format: String,
-                /// Its fields.
+                /// Fields of the document.
                 fields: Tree,
             },
         }
@@ -69,37 +69,37 @@ macro_rules! documents {
 }
 
 documents! {
-    /// What `corun measure` answers.
+    /// Document of `corun measure`.
     Run(Run),
-    /// What `corun bench run` and `corun bench memory-hierarchy` answer.
+    /// Document of `corun bench run` and `corun bench memory-hierarchy`.
     Bench(Bench),
-    /// What `corun study run` answers.
+    /// Document of `corun study run`.
     Study(StudyResult),
-    /// What `corun audit` answers.
+    /// Document of `corun audit`.
     Audit(Audit),
-    /// What `corun predict` answers for one core model.
+    /// Document of `corun predict` for one core model.
     Prediction(Prediction),
-    /// What `corun predict` answers for several core models.
+    /// Document of `corun predict` for several core models.
     Predictions(PredictionTable),
-    /// What `corun predict` answers to a sweep.
+    /// Document of a sweep of `corun predict`.
     Sweep(Record<PredictionSweep>),
-    /// What `corun threads` answers.
+    /// Document of `corun threads`.
     Threads(Record<ThreadSweep>),
-    /// What `corun capacity` answers.
+    /// Document of `corun capacity`.
     Capacity(Record<CapacityCurve>),
-    /// What `corun simulate` answers.
+    /// Document of `corun simulate`.
     Simulation(Record<Simulation>),
-    /// What `corun simulate --placement` answers.
+    /// Document of `corun simulate --placement`.
     Placements(Record<Placements>),
-    /// What `corun simulate` answers for blocks of code.
+    /// Document of `corun simulate` for blocks of code.
     Blocks(Record<Blocks>),
-    /// What `corun schedule` answers.
+    /// Document of `corun schedule`.
     Schedule(Record<Schedule>),
-    /// What `corun compare` answers.
+    /// Document of `corun compare`.
     Comparison(Record<RunComparison>),
-    /// What `corun compare --over-time` answers.
+    /// Document of `corun compare --over-time`.
     Trend(Record<Trend>),
-    /// What `corun fleet report` answers.
+    /// Document of `corun fleet report`.
     FleetReport(Record<FleetReport>),
 }
 

@@ -8,7 +8,7 @@ use crate::observation::Observation;
 use crate::record::Body;
 use crate::run::{Caveat, Ending, MachineSummary};
 
-/// What `corun audit --list` shows.
+/// List of `corun audit --list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditPropertyList {
     /// The properties, in the order of the table.
@@ -18,13 +18,13 @@ pub struct AuditPropertyList {
 /// A property that can be audited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedAuditProperty {
-    /// Its name, as the command line takes it.
+    /// Name of the property, as the command line takes it.
     pub name: String,
     /// The question that it answers, one line.
     pub question: String,
-    /// Where the expectation is from.
+    /// Source of the expectation.
     pub source: String,
-    /// Whether it is audited only where it is named, since it takes long.
+    /// True if it is audited only where it is named, since it takes long.
     pub is_by_name_only: bool,
     /// Why it cannot be shown on this machine, as the end of a sentence.
     pub not_possible: Option<String>,
@@ -34,7 +34,7 @@ impl Body for AuditPropertyList {
     const FORMAT: &str = "corun-audit-properties";
 }
 
-/// What `corun audit --json` writes.
+/// Document that `corun audit --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
     /// Always `corun-audit`.
@@ -45,7 +45,7 @@ pub struct Audit {
     pub corun_version: String,
     /// Start, UTC, RFC 3339.
     pub started: String,
-    /// How long it took, in seconds.
+    /// Duration of the audit, in seconds.
     pub elapsed_s: f64,
     /// The time allowed, in seconds.
     pub max_time_s: f64,
@@ -63,7 +63,7 @@ pub struct Audit {
     pub evidence_source: EvidenceSource,
     /// The properties.
     pub rows: Vec<AuditRow>,
-    /// What limits trust, a sentence each.
+    /// Limits of trust, a sentence each.
     pub caveats: Vec<Caveat>,
 }
 
@@ -80,15 +80,15 @@ pub enum EvidenceSource {
 /// A property of the scheduler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRow {
-    /// Its name.
+    /// Name of the property.
     pub property: String,
     /// The question that it answers.
     pub question: String,
-    /// What is expected, in a few words; absent where it is not possible.
+    /// Expected observation, in a few words; absent where it is not possible.
     pub expected: Option<String>,
-    /// What the first observation has to keep.
+    /// Bound of the first observation.
     pub bound: Option<AuditBound>,
-    /// What was observed, in a few words; absent where nothing was.
+    /// Observation, in a few words; absent where nothing was.
     pub observed: Option<String>,
     /// The answer.
     pub verdict: AuditVerdict,
@@ -100,7 +100,7 @@ pub struct AuditRow {
     pub readings: Vec<AuditReading>,
 }
 
-/// What a figure has to keep, limits included.
+/// Bound of a figure, limits included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditBound {
     /// Not below this.
@@ -116,11 +116,11 @@ pub struct AuditReading {
     pub round: u32,
     /// The load, as in the observation that it belongs to.
     pub arm: String,
-    /// What is counted or timed, as in that observation.
+    /// Quantity counted or timed, as in that observation.
     pub of: String,
     /// The figure.
     pub value: f64,
-    /// How much of a departure from the bound can be attributed to other tasks, in the same unit.
+    /// Part of a departure from the bound can be attributed to other tasks, in the same unit.
     pub attributed: f64,
 }
 
@@ -132,7 +132,7 @@ pub enum AuditVerdict {
     Holds,
     /// The property is shown not to hold, whatever others did meanwhile.
     Violated,
-    /// What was seen does not decide.
+    /// The observations decide nothing.
     Inconclusive,
     /// It cannot be shown on this machine, or by this user.
     NotPossible,
@@ -154,13 +154,13 @@ impl AuditBound {
         Self { at_least: Some(value - reach), at_most: Some(value + reach) }
     }
 
-    /// Whether an interval lies within the bound.
+    /// True if an interval lies within the bound.
     pub fn holds(self, low: f64, high: f64) -> bool {
         self.at_least.is_none_or(|least| low >= least)
             && self.at_most.is_none_or(|most| high <= most)
     }
 
-    /// Whether an interval lies beyond the bound.
+    /// True if an interval lies beyond the bound.
     pub fn excludes(self, low: f64, high: f64) -> bool {
         self.at_least.is_some_and(|least| high < least)
             || self.at_most.is_some_and(|most| low > most)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::Document;
 use crate::run::{Caveat, Ending, MachineSummary, Run};
 
-/// What `corun bench --json` writes.
+/// Document that `corun bench --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bench {
     /// Always `corun-bench`.
@@ -19,14 +19,14 @@ pub struct Bench {
     pub corun_version: String,
     /// Start, UTC, RFC 3339.
     pub started: String,
-    /// How long all runs took, in seconds.
+    /// Duration of all runs, in seconds.
     pub elapsed_s: f64,
     /// The machine that it ran on; absent where nothing ran.
     #[serde(default)]
     pub machine: Option<MachineSummary>,
     /// Why it ended.
     pub ending: Ending,
-    /// What limits trust in every run, a sentence each.
+    /// Limits of trust in every run, a sentence each.
     #[serde(default)]
     pub caveats: Vec<Caveat>,
     /// The runs, in the order run; each is what `corun measure --json` writes.
@@ -40,11 +40,11 @@ pub struct Bench {
 pub struct WorkloadNotPossible {
     /// The workload's name.
     pub workload: String,
-    /// Its parameters.
+    /// Parameters of the workload.
     pub parameters: BTreeMap<String, String>,
     /// Why it gave none, as one sentence.
     pub reason: String,
-    /// What would help.
+    /// Advice to the user.
     pub next_step: String,
 }
 

@@ -19,20 +19,20 @@ pub struct PredictedPlacement {
     pub placement: Placement,
     /// Busy hardware threads of the core.
     pub threads: u32,
-    /// Whether the workers are threads of one process, whose waits for each other are replayed, and not processes.
+    /// True if the workers are threads of one process, whose waits for each other are replayed, and not processes.
     #[serde(default)]
     pub is_one_process: bool,
     /// The programs on the other hardware threads; empty for copies of the program itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Vec<String>>,
-    /// How much longer the program takes than alone, as a ratio of cycles; above 1 where a sibling costs it anything.
+    /// Slowdown of the program against itself alone, as a ratio of cycles; above 1 where a sibling costs it anything.
     pub slowdown: Estimate,
-    /// How much longer the other program takes beside this one; absent for copies, whose slowdown is the same.
+    /// Slowdown of the other program beside this one; absent for copies, whose slowdown is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown_of_other: Option<Estimate>,
-    /// Where the program's cycles go beside the siblings, the largest share first; the shares add up to 1.
+    /// Cycle stack of the program beside the siblings, the largest share first; the shares add up to 1.
     pub stack: Vec<StackShare>,
-    /// What decides, the largest share first.
+    /// Causes of the slowdown, the largest share first.
     pub causes: Vec<Cause>,
     /// Misses of the program in each cache, alone and beside the siblings.
     pub misses: Vec<MissRate>,
@@ -45,9 +45,9 @@ pub struct PredictedPlacement {
 /// Copies that take turns on one hardware thread of a core whose other ones are idle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictedStacked {
-    /// How long each may run before it is the next one's turn, in milliseconds.
+    /// Time slice of each worker, in milliseconds.
     pub slice_ms: f64,
-    /// What a switch takes, in microseconds.
+    /// Duration of a context switch, in microseconds.
     pub switch_us: f64,
     /// Cycles of a slice that are lost since caches and predictors hold what another copy left there.
     pub refill_cycles: f64,
@@ -63,15 +63,15 @@ pub struct PredictedStacked {
 pub struct MeasuredSiblings {
     /// The logical CPUs of the core.
     pub cpus: Vec<u32>,
-    /// How it is known that they are siblings.
+    /// Evidence that they are siblings.
     pub evidence: SiblingEvidence,
     /// Blocks of the experiment.
     pub blocks: u32,
-    /// How long it took, in seconds.
+    /// Duration of the measurement, in seconds.
     pub elapsed_s: f64,
 }
 
-/// How it is known that logical CPUs are siblings.
+/// Evidence that logical CPUs are siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SiblingEvidence {
@@ -86,7 +86,7 @@ pub enum SiblingEvidence {
 pub struct OtherProgram {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Its threads, of which the busiest is simulated.
+    /// Threads of the program, of which the busiest is simulated.
     pub threads: u32,
     /// Instructions of that thread.
     pub instructions: u64,
@@ -98,11 +98,11 @@ pub struct OtherProgram {
 /// A built-in workload that was traced as a program of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedWorkload {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// Its parameters with their values.
+    /// Parameters with their values.
     pub parameters: BTreeMap<String, String>,
-    /// Its workers.
+    /// Number of workers.
     pub workers: u32,
 }
 
@@ -114,7 +114,7 @@ pub struct MissRate {
     pub cache: String,
     /// Misses in 1000 instructions, alone.
     pub alone: f64,
-    /// The same beside the siblings.
+    /// The rate beside the siblings.
     pub beside: f64,
 }
 
@@ -126,7 +126,7 @@ impl MissRate {
 /// A resource that decides what sharing the core does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
-    /// What it does to the work of the core.
+    /// Effect on the work of the core.
     pub effect: Effect,
     /// The component of the cycle stack, by the simulator's name.
     pub component: String,
@@ -135,7 +135,7 @@ pub struct Cause {
     pub share: f64,
 }
 
-/// What a cause does.
+/// Effect of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -145,7 +145,7 @@ pub enum Effect {
     Costs,
 }
 
-/// The same question on a changed core.
+/// A question of predicted siblings, asked of a changed core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// The changed field of the model and its value, as `--what-if` takes them.

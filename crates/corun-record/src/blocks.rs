@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::record::Body;
 use crate::simulation::{SimulatedCore, TimingRows};
 
-/// What `corun simulate --block-file FILE --json` writes.
+/// Document that `corun simulate --block-file FILE --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocks {
     /// The core that was simulated.
     pub core: SimulatedCore,
-    /// How far predicted and measured cycles agree; absent where nothing was measured.
+    /// Agreement of predicted and measured cycles; absent where nothing was measured.
     pub agreement: Option<BlockAgreement>,
     /// The blocks, in the order of the file.
     pub blocks: Vec<SimulatedBlock>,
@@ -24,11 +24,11 @@ pub struct Blocks {
     #[serde(default)]
     #[schemars(with = "BTreeMap<u32, u32>")]
     pub assumed_quotients: BTreeMap<u32, u32>,
-    /// How well the timings of the simulated instructions are known.
+    /// Provenance of the timings of the simulated instructions.
     pub timing_rows: TimingRows,
 }
 
-/// How far predicted cycles agree with measured ones. A block without a prediction counts as one of 0 cycles.
+/// Agreement of predicted with measured cycles. A block without a prediction counts as one of 0 cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockAgreement {
     /// Blocks that were measured.
@@ -44,7 +44,7 @@ pub struct BlockAgreement {
 /// A block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedBlock {
-    /// Its code in hexadecimal.
+    /// Machine code in hexadecimal.
     pub block: String,
     /// Predicted cycles of a copy.
     pub predicted: Option<f64>,

@@ -5,26 +5,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
 
-/// What `corun models calibrate` measured of a core.
+/// Measurements of a core by `corun models calibrate`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreCalibration {
     /// The core's name.
     pub core: String,
     /// The logical CPU that was measured on.
     pub cpu: u32,
-    /// What could not be measured is that of this model.
+    /// Model that supplies each field that could not be measured.
     pub base: String,
     /// Why that model.
     pub reason: String,
     /// Fields of the model that were measured.
     pub fields: Vec<CalibratedCoreField>,
-    /// What was measured and has no field.
+    /// Measured figures without a field in the model.
     pub figures: Vec<CalibratedFigure>,
     /// Forms of instructions.
     pub forms: Vec<CalibratedForm>,
     /// Rows of the timing table made of the forms.
     pub timing_rows: usize,
-    /// How many of them have ports changed until they give the measured throughput.
+    /// Number of them with ports that are changed until they give the measured throughput.
     pub adjusted_rows: usize,
     /// Paths of figures of the base that were not measured.
     pub not_measured: Vec<String>,
@@ -32,7 +32,7 @@ pub struct CoreCalibration {
     pub disturbed: DisturbedSamples,
 }
 
-/// What `corun models calibrate --forms` measured.
+/// Measurements by `corun models calibrate --forms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FormCalibration {
     /// The core's name.
@@ -45,7 +45,7 @@ pub struct FormCalibration {
     pub forms: Vec<CalibratedForm>,
     /// Rows of the timing table made of the forms.
     pub timing_rows: usize,
-    /// How many of them have ports changed until they give the measured throughput.
+    /// Number of them with ports that are changed until they give the measured throughput.
     pub adjusted_rows: usize,
     /// Samples that were left out because something else ran.
     pub disturbed: DisturbedSamples,
@@ -67,30 +67,30 @@ pub struct MeasuredSpread {
 /// A field of the base that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CalibratedCoreField {
-    /// Its path: `back.rob.entries`.
+    /// Path of the field: `back.rob.entries`.
     pub field: String,
-    /// What was measured.
+    /// Measured value.
     pub measured: MeasuredSpread,
     /// The value in the measured model: the measurement, rounded to a whole number where the field is a count.
     pub value: f64,
     /// The value in the base model.
     pub base: f64,
-    /// What was published of the base's core, if anything was.
+    /// Published value of the base's core, if anything was.
     pub published: Option<f64>,
 }
 
 /// A figure that the model has no field for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CalibratedFigure {
-    /// What it is.
+    /// Name of the figure.
     pub name: String,
-    /// What was measured.
+    /// Measured value.
     pub measured: MeasuredSpread,
     /// The unit: cycles, entries, KiB, a cycle.
     pub unit: String,
 }
 
-/// What was measured of a form of instruction.
+/// Measurements of a form of instruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CalibratedForm {
     /// As timing tables name it.
@@ -101,15 +101,15 @@ pub struct CalibratedForm {
     pub cycles: Option<MeasuredSpread>,
     /// Slots of renaming; absent where other things than slots decide how long it takes.
     pub slots: Option<MeasuredSpread>,
-    /// What the base says, where the table that was made says something else.
+    /// Timing in the base, where the table that was made has another.
     #[serde(default)]
     pub differing_base: Option<BaseForm>,
 }
 
-/// What the base says of a form.
+/// Timing of a form in the base.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BaseForm {
-    /// Its latency in cycles.
+    /// Latency in cycles.
     pub latency: u32,
     /// Cycles of one of many independent ones.
     pub cycles: f64,
@@ -130,7 +130,7 @@ pub struct DisturbedSamples {
     pub never_alone: usize,
 }
 
-/// What `corun models calibrate --block-file` measured.
+/// Measurements by `corun models calibrate --block-file`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockTimings {
     /// The core's name.
@@ -156,7 +156,7 @@ pub struct TimedBlock {
     pub p10: f64,
     /// A tenth of them is above.
     pub p90: f64,
-    /// Where its micro-ops can come from.
+    /// Possible source of its micro-ops.
     pub front_end: BlockFrontEnd,
     /// Groups of samples.
     pub groups: usize,
@@ -166,7 +166,7 @@ pub struct TimedBlock {
     pub expected: Option<f64>,
 }
 
-/// Where the micro-ops of a timed block come from.
+/// Source of the micro-ops of a timed block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockFrontEnd {
@@ -195,7 +195,7 @@ pub struct UntimedBlock {
     pub reason: String,
 }
 
-/// How two series of cycles of the same blocks agree.
+/// Agreement of two series of cycles of the same blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimingAgreement {
     /// Blocks that have both.

@@ -14,16 +14,16 @@ use crate::run::{PlannedAnalysis, Workload};
 use crate::sample::Sample;
 use crate::thread_sweep::Advice;
 
-/// How much of a machine's capacity for some work is used at each utilisation. Capacity 1 is the work done in a second with all
-/// logical CPUs busy.
+/// Share of a machine's capacity for some work that is used at each utilisation. Capacity 1 is the work done in a second
+/// with all logical CPUs busy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityCurve {
-    /// What was run.
+    /// The work.
     pub workload: Workload,
     /// The programs of a mix, in the order in which logical CPUs are given to them; empty where all workers do the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mix: Vec<String>,
-    /// Whether the curve was measured here or follows from a predicted yield.
+    /// Source of the curve: measured here, or a predicted yield.
     pub source: Source,
     /// The core model of a predicted curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,15 +48,15 @@ pub struct CapacityCurve {
     pub core_use: Vec<Estimate>,
     /// X(spread)/(C * X(single)): 1 where cores do not slow each other.
     pub scaling: Option<Estimate>,
-    /// What decides the curve, a sentence each.
+    /// Reasons for the curve, a sentence each.
     pub reasons: Vec<String>,
     /// Lines that put the answer to use.
     pub advice: Vec<Advice>,
-    /// How it was measured; absent where it was predicted.
+    /// Design of the measurement; absent where it was predicted.
     pub design: Option<CapacityDesign>,
     /// The arms and the twin of the one with all logical CPUs busy.
     pub arms: Vec<Arm>,
-    /// What follows from the samples.
+    /// Observations that follow from the samples.
     pub observations: Vec<Observation>,
     /// Every sample of every finished block.
     pub samples: Vec<Sample>,
@@ -161,7 +161,7 @@ impl CapacityLevel {
     }
 }
 
-/// How a curve was measured.
+/// Design of a measured curve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityDesign {
     /// The seed of every random order.

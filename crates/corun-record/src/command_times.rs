@@ -10,13 +10,13 @@ use crate::record::Body;
 pub struct CommandTimes {
     /// The command, as its words.
     pub command: Vec<String>,
-    /// Its exit status; absent if a signal ended it.
+    /// Exit status; absent if a signal ended it.
     pub exit_status: Option<i32>,
     /// From its start to its end, in seconds.
     pub real_s: f64,
     /// Time of it and of all descendants that have ended in programs' own code, in seconds.
     pub user_s: f64,
-    /// The same in the kernel, in seconds.
+    /// System time, in seconds.
     pub system_s: f64,
     /// The processes that were seen, in the order of their start.
     pub processes: Vec<ProcessTimes>,
@@ -36,25 +36,25 @@ impl CommandTimes {
     }
 }
 
-/// What a process took, as it was last seen.
+/// Times of a process when it was last read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessTimes {
-    /// Its number.
+    /// Number of the process.
     pub process: u32,
     /// The process that started it.
     pub parent: u32,
-    /// Its name, as the kernel gives it (15 bytes at most).
+    /// Name of the process, as the kernel gives it (15 bytes at most).
     pub name: String,
     /// From its start until it was last seen, in seconds.
     pub real_s: f64,
-    /// Its time in its own code, in seconds.
+    /// User time, in seconds.
     pub user_s: f64,
-    /// Its time in the kernel, in seconds.
+    /// System time, in seconds.
     pub system_s: f64,
     /// The logical CPUs that its threads were seen on, in the order of their numbers.
     pub cpus: Vec<u32>,
     /// The most threads that it was seen with.
     pub threads: u32,
-    /// Whether it was running when the command ended.
+    /// True if it was running when the command ended.
     pub is_left: bool,
 }

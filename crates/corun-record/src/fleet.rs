@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
 
-/// What `corun fleet plan --json` writes.
+/// Document that `corun fleet plan --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetPlan {
     /// The campaign's name.
     pub name: String,
     /// The shared directory.
     pub directory: String,
-    /// How many tasks there are.
+    /// Number of tasks.
     pub tasks: u32,
     /// The programs that they measure.
     pub programs: Vec<String>,
@@ -24,7 +24,7 @@ pub struct FleetPlan {
     pub script: String,
     /// The time limit of each task, in seconds.
     pub time_limit_s: u64,
-    /// How long one run of the slowest program took in the pilot, in seconds; absent where there was none.
+    /// Duration of one run of the slowest program in the pilot, in seconds; absent where there was none.
     pub pilot_s: Option<f64>,
     /// Node hours if every task measured as long as it may.
     pub expected_node_hours: f64,
@@ -41,13 +41,13 @@ pub struct FleetJob {
     pub node: Option<String>,
     /// `on`: all hardware threads; `nomultithread`: one of each core.
     pub smt: String,
-    /// How many tasks it has.
+    /// Number of tasks of the group.
     pub tasks: u32,
     /// The command that submits it.
     pub command: Vec<String>,
 }
 
-/// What `corun fleet status --json` and `corun fleet collect --json` write.
+/// Document that `corun fleet status --json` and `corun fleet collect --json` write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetStatus {
     /// The campaign's id.
@@ -56,13 +56,13 @@ pub struct FleetStatus {
     pub name: String,
     /// The shared directory.
     pub directory: String,
-    /// How many tasks have each fate.
+    /// Number of tasks by fate.
     pub tasks: FleetCounts,
-    /// What became of each node's tasks, in the order of their names.
+    /// Fates of each node's tasks, in the order of their names.
     pub nodes: Vec<FleetNode>,
     /// The tasks that are not done.
     pub open: Vec<FleetTask>,
-    /// What was collected; absent where that was not asked for.
+    /// Collected results; absent where that was not asked for.
     pub collected: Option<FleetCollection>,
     /// Remarks, a sentence each: damaged files, no answer from Slurm, CPUs that differ.
     pub remarks: Vec<String>,
@@ -86,15 +86,15 @@ pub struct FleetCounts {
 /// A node of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetNode {
-    /// Its name; `any` for tasks that have no node yet.
+    /// Name of the node; `any` for tasks that have no node yet.
     pub node: String,
-    /// What became of its tasks.
+    /// Number of its tasks by fate.
     pub tasks: FleetCounts,
     /// Why tasks failed or are missing, each reason once.
     pub reasons: Vec<String>,
 }
 
-/// What became of a task.
+/// Fate of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FleetFate {
@@ -113,19 +113,19 @@ pub enum FleetFate {
 /// A task that is not done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetTask {
-    /// Its number, from 0.
+    /// Number of the task, from 0.
     pub task: u32,
     /// The node it was last on, or is to run on.
     pub node: Option<String>,
-    /// Its program.
+    /// Program of the task.
     pub program: String,
-    /// What became of it.
+    /// Fate of the task.
     pub fate: FleetFate,
     /// Why; absent where there is no more to say.
     pub reason: Option<String>,
 }
 
-/// What was collected into a store.
+/// Results collected into a store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetCollection {
     /// The file of the store.

@@ -11,7 +11,7 @@ use crate::record::Body;
 use crate::run::Answer;
 use crate::thread_sweep::{Advice, ThreadVerdict};
 
-/// What a campaign says of each hardware type, and of single nodes.
+/// Findings of a campaign for each hardware type, and of single nodes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetReport {
     /// The campaign's name; absent where the runs are of none.
@@ -46,9 +46,9 @@ pub struct HardwareType {
     pub cores: u32,
     /// The largest number of online siblings of a core.
     pub smt_width: u32,
-    /// Its nodes, by name.
+    /// Nodes of the hardware type, by name.
     pub nodes: Vec<String>,
-    /// What was run on them.
+    /// Programs that were run on them.
     pub programs: Vec<ProgramOverNodes>,
     /// Nodes that differ from the others, with the evidence.
     pub odd_nodes: Vec<OddNode>,
@@ -57,11 +57,11 @@ pub struct HardwareType {
 /// A program on the nodes of a hardware type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramOverNodes {
-    /// What was run.
+    /// The work.
     pub workload: String,
     /// Runs that count.
     pub runs: u32,
-    /// What SMT does to it; absent where no yield was measured.
+    /// Effect of SMT on it; absent where no yield was measured.
     pub answer: Option<Answer>,
     /// The arm with the most work in a second; absent where there are fewer than two arms.
     pub best: Option<BestOverNodes>,
@@ -72,11 +72,11 @@ pub struct ProgramOverNodes {
 /// The arm with the most work in a second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BestOverNodes {
-    /// How sure it is.
+    /// Certainty of the answer.
     pub verdict: ThreadVerdict,
     /// The arm, with what Slurm was asked for if that is not all hardware threads.
     pub arm: String,
-    /// Its workers.
+    /// Number of workers.
     pub workers: u32,
     /// Arms that were shown to do as much, within the practical bound.
     pub equal: Vec<String>,
@@ -87,7 +87,7 @@ pub struct BestOverNodes {
 /// A figure of a program over the nodes of a hardware type. All deviations are of logarithms: 0.01 is 1 %.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureOverNodes {
-    /// What is said.
+    /// Metric of the figure.
     pub metric: Metric,
     /// The arm, with what Slurm was asked for if that is not all hardware threads.
     pub arm: String,
@@ -98,10 +98,10 @@ pub struct FigureOverNodes {
     /// The mean over nodes that are not outlying, and its interval for the mean of all such nodes; absent below two
     /// nodes. Its `blocks` are nodes.
     pub mean: Option<Estimate>,
-    /// The same over all nodes, where some are outlying.
+    /// Mean over all nodes, where some are outlying.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_with_outlying: Option<Estimate>,
-    /// Where the level of one further node is expected; absent below three nodes. Its `blocks` are nodes.
+    /// Prediction interval of the level of one further node; absent below three nodes. Its `blocks` are nodes.
     pub further_node: Option<Estimate>,
     /// The standard deviation between nodes, relative; absent below two nodes. Without repeats it includes the deviation
     /// between runs of one node.
@@ -116,26 +116,26 @@ pub struct FigureOverNodes {
     pub values: Vec<NodeValue>,
 }
 
-/// What one node says of a figure.
+/// Value of a figure on one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeValue {
     /// The node.
     pub node: String,
-    /// Its runs that count.
+    /// Runs of the node that count.
     pub runs: u32,
     /// The value, with the interval that its own measurement gives. Its `blocks` are blocks of its runs.
     pub estimate: Estimate,
-    /// How it differs from the others; absent where it does not.
+    /// Difference from the other nodes; absent where it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outlying: Option<OutlyingValue>,
 }
 
-/// How a node's value differs from those of the others.
+/// Difference of a node's value from those of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutlyingValue {
     /// The value over the mean of the others.
     pub ratio: f64,
-    /// Its distance in deviations that such distances have (a studentized deleted residual).
+    /// Distance in deviations that such distances have (a studentized deleted residual).
     pub deviations: f64,
     /// The probability that the most distant of so many ordinary nodes lies this far off, at most.
     pub probability: f64,
@@ -146,11 +146,11 @@ pub struct OutlyingValue {
 pub struct OddNode {
     /// The node.
     pub node: String,
-    /// What differs.
+    /// Findings that differ.
     pub findings: Vec<NodeFinding>,
 }
 
-/// What differs at a node.
+/// A difference at a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeFinding {
     /// The kind.

@@ -62,7 +62,7 @@ pub enum ReadError {
     Form {
         /// The format expected.
         expected: &'static str,
-        /// What is wrong.
+        /// The parser's error.
         error: serde_json::Error,
     },
     /// JSON of another kind.
@@ -108,7 +108,7 @@ impl Actionable for ReadError {
     }
 }
 
-/// What a text is that could not be read, and where.
+/// Description of a text that could not be read, and the place.
 fn found(error: &serde_json::Error) -> String {
     let place = format!("line {}, column {}", error.line(), error.column());
     match error.classify() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::Body;
 use crate::run::EndReason;
 
-/// What `corun runs list --json` writes.
+/// Document that `corun runs list --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptRunList {
     /// The file of the store.
@@ -20,13 +20,13 @@ pub struct KeptRunList {
 /// A run in a store, without its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptRun {
-    /// Its id in the store.
+    /// Id of the run in the store.
     pub id: String,
     /// The format of its document.
     pub document: String,
     /// Start, UTC, RFC 3339.
     pub started: String,
-    /// How long it took, in seconds.
+    /// Duration of the run, in seconds.
     pub elapsed_s: f64,
     /// The host that it ran on, where that is known.
     pub host: Option<String>,
@@ -34,20 +34,20 @@ pub struct KeptRun {
     pub command: String,
     /// All arguments of corun; empty for what was imported.
     pub line: Vec<String>,
-    /// What was run.
+    /// The work.
     pub workload: String,
     /// The answer in one sentence; empty where there is none yet.
     pub answer: String,
     /// Why it ended; absent where it has finished blocks and no answer.
     pub ending: Option<EndReason>,
-    /// Whether a process is adding blocks to it.
+    /// True if a process is adding blocks to it.
     pub is_running: bool,
     /// The finished blocks of a run without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
-    /// Its tags.
+    /// Tags of the run.
     pub tags: Vec<String>,
-    /// What was written beside it.
+    /// Note of the user.
     pub note: String,
 }
 

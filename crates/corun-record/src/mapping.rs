@@ -22,7 +22,7 @@ pub enum MappingError {
     TooNarrow {
         /// The SMT width.
         smt_width: usize,
-        /// What was asked for.
+        /// Number asked for.
         found: usize,
     },
     /// Fewer cores than `spread@N` has workers.

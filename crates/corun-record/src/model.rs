@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::Body;
 use crate::tree::Tree;
 
-/// What `corun models list` shows.
+/// List of `corun models list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelList {
     /// The models that come with corun.
@@ -18,7 +18,7 @@ pub struct ModelList {
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedModel {
-    /// Its name, as the command line takes it.
+    /// Name of the model, as the command line takes it.
     pub name: String,
     /// The machine that its figures are of, one line.
     pub title: String,
@@ -28,11 +28,11 @@ pub struct ListedModel {
     pub gigahertz: f64,
     /// Entries of the reorder buffer.
     pub rob_entries: u32,
-    /// Whether enough published figures agree, and none differs.
+    /// True if enough published figures agree, and none differs.
     pub is_validated: bool,
-    /// How it was checked, one line.
+    /// Validation of the model, in one line.
     pub validation: String,
-    /// The same as numbers.
+    /// Validation as numbers.
     #[serde(default)]
     pub figures: PublishedFigures,
 }
@@ -52,23 +52,23 @@ pub struct PublishedFigures {
     pub unchecked: usize,
 }
 
-/// What `corun models show` shows: the fields of the model's file under their own names.
+/// Document of `corun models show`: the fields of the model's file under their own names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelDescription {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
-    /// Whether enough published figures agree, and none differs.
+    /// True if enough published figures agree, and none differs.
     pub is_validated: bool,
-    /// How it was checked, one line.
+    /// Validation of the model, in one line.
     pub validation: String,
-    /// The same as numbers.
+    /// Validation as numbers.
     #[serde(default)]
     pub figures: PublishedFigures,
     /// Rows of its timing tables.
     pub timing_rows: usize,
-    /// How many of them are kept from an older core.
+    /// Number of them that are kept from an older core.
     pub inherited_rows: usize,
-    /// How many of them are derived from other rows or assumed.
+    /// Number of them that are derived from other rows or assumed.
     #[serde(default)]
     pub derived_rows: usize,
     /// Published figures that differ from the model's.
@@ -98,7 +98,7 @@ pub struct ModelDescription {
     pub back: Tree,
     /// Loads, stores, and the first level of data.
     pub memory: Tree,
-    /// What lies beyond the first level.
+    /// Memory hierarchy beyond the first level.
     pub hierarchy: Tree,
 }
 
@@ -107,11 +107,11 @@ pub struct ModelDescription {
 pub struct DifferingFigure {
     /// The model's field, or what is timed.
     pub figure: String,
-    /// What was published.
+    /// Published value.
     pub published: f64,
-    /// What the model says.
+    /// Value of the model.
     pub modelled: f64,
-    /// Where it was published.
+    /// Publication.
     pub source: String,
     /// Why the model has another figure, where that is known.
     #[serde(default)]
@@ -123,13 +123,13 @@ pub struct DifferingFigure {
 pub struct UncheckedFigure {
     /// The model's field, or what is timed.
     pub figure: String,
-    /// What is said to be published.
+    /// Value that is said to be published.
     pub published: f64,
-    /// Where.
+    /// Publication.
     pub source: String,
 }
 
-/// What `corun models check` found.
+/// Findings of `corun models check`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelChecks {
     /// The files, in the order asked for.
@@ -141,13 +141,13 @@ pub struct ModelChecks {
 pub struct CheckedModel {
     /// The file, or the name of a model that comes with corun.
     pub file: String,
-    /// Whether it is a model.
+    /// True if it is a model.
     pub is_right: bool,
-    /// How it was checked, or what is wrong with it.
+    /// Checks of the model, or its mistakes.
     pub sentences: Vec<String>,
 }
 
-/// What `corun models diff` found.
+/// Differences found by `corun models diff`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelDifferences {
     /// The first model.
@@ -161,11 +161,11 @@ pub struct ModelDifferences {
 /// A field in which two models differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelDifference {
-    /// Its path: `back.rob.entries`.
+    /// Path of the field: `back.rob.entries`.
     pub field: String,
-    /// What the first model has.
+    /// Value in the first model.
     pub a: Option<String>,
-    /// What the second model has.
+    /// Value in the second model.
     pub b: Option<String>,
 }
 

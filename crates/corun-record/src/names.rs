@@ -25,7 +25,7 @@ pub fn nearest_first_by<N>(
     names
 }
 
-/// Whether a person who typed `found` may have meant `name`: one mistake, more in long names.
+/// True if a person who typed `found` may have meant `name`: one mistake, more in long names.
 pub fn may_mean(found: &str, name: &str) -> bool {
     distance(found, name) <= 1 + name.len() / 4
 }

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where an observation comes from.
+/// Source of an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -29,7 +29,7 @@ impl Source {
     }
 }
 
-/// What an observation says; X is throughput, T makespan.
+/// Metric of an observation; X is throughput, T makespan.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -41,7 +41,7 @@ pub enum Metric {
     Throughput,
     /// X of an arm over X(spread).
     RelativeThroughput,
-    /// What a sweep makes as great as it can, over that of the chosen arm: above 1 is better.
+    /// Goal of a sweep, over that of the chosen arm: above 1 is better.
     RelativeToChosen,
     /// X(full)/X(spread), same cores; X(full@k)/X(spread) for k workers a core.
     SmtYield,
@@ -63,7 +63,7 @@ pub enum Metric {
     FreePlacement,
     /// T(two workers' data in one cache line)/T(each in its own), same placement.
     SharingPenalty,
-    /// Where all workers were counted over one window: what the slowest did, over an equal share.
+    /// Work of the slowest worker over an equal share, where all workers were counted over one window.
     LeastShare,
     /// The speed of a row of a published suite, as the suite's table gives it.
     Figure,
@@ -71,7 +71,7 @@ pub enum Metric {
     Rate,
     /// A share of time, or of the events of one kind.
     TimeShare,
-    /// How long parts of the work of one kind took: a quantile, the mean over the samples.
+    /// Duration of parts of the work of one kind: a quantile, the mean over the samples.
     Latency,
     /// Processor time in the program's own code, in seconds.
     UserTime,
@@ -178,7 +178,7 @@ pub struct Estimate {
     pub high: f64,
     /// The confidence level of the interval, for instance 0.95.
     pub level: f64,
-    /// How many units of analysis (blocks, or cycles of a switched experiment) it rests on.
+    /// Number of units of analysis: blocks, or cycles of a switched experiment.
     pub blocks: u32,
 }
 
@@ -212,13 +212,13 @@ impl Estimate {
 /// One thing that corun knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
-    /// What is said.
+    /// Metric of the observation.
     pub metric: Metric,
     /// The arm it is said of: the numerator of a ratio.
     pub arm: String,
     /// The arm it is compared with: the denominator of a ratio.
     pub against: Option<String>,
-    /// What is counted or timed, where the metric alone does not say.
+    /// Quantity counted or timed, where the metric alone does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// `s`, `operations/s`, the unit of a suite's table, or `1` for ratios.
@@ -227,7 +227,7 @@ pub struct Observation {
     pub estimate: Estimate,
     /// The bootstrap-t interval of the same data, a diagnostic from 20 blocks on.
     pub bootstrap: Option<Estimate>,
-    /// Where it comes from.
+    /// Source of the observation.
     pub source: Source,
 }
 

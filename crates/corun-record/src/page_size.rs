@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How large the pages are that a process's data lie in. Its code is mapped from a file, in pages of 4 KiB.
+/// Size of the pages of a process's data. Its code is mapped from a file, in pages of 4 KiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PageSize {

@@ -23,7 +23,7 @@ pub enum Placement {
     /// S * floor(C/S) workers on all logical CPUs of floor(C/S) cores; with a number: that many workers, on
     /// as few cores as have logical CPUs for them.
     Packed(Option<u32>),
-    /// That many workers dealt round the cores: one on each, then a second on each, and so on.
+    /// So many workers, dealt round the cores: one on each, then a second on each, and so on.
     Scatter(u32),
     /// max(S, 2) workers time-sliced on one logical CPU of each core, siblings idle.
     Stacked,
@@ -128,7 +128,7 @@ impl JsonSchema for Placement {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "Where the workers run; `@K` is K workers a core, `@N` N workers.",
+            "description": "Placement of the workers; `@K` is K workers a core, `@N` N workers.",
             "pattern": "^(single|stacked|(spread|full|packed|free)(@[1-9][0-9]*)?|scatter@[1-9][0-9]*)$"
         })
     }
@@ -139,7 +139,7 @@ impl JsonSchema for Placement {
 pub struct Arm {
     /// The name other parts of a run use for this arm, for instance `full` or `spread.aa`.
     pub id: String,
-    /// Where the workers run.
+    /// Placement of the workers.
     pub placement: Placement,
     /// The core type, on a machine that has several.
     pub core_type: Option<String>,
@@ -147,9 +147,9 @@ pub struct Arm {
     pub variant: Option<Variant>,
     /// The arm that this one repeats, for the A/A comparison.
     pub twin_of: Option<String>,
-    /// How many workers.
+    /// Number of workers.
     pub workers: u32,
-    /// How many cores they use; 0 where the kernel places them.
+    /// Number of cores they use; 0 where the kernel places them.
     pub cores: u32,
     /// The logical CPU of each worker, in worker order; empty where the kernel places them.
     pub cpus: Vec<u32>,
@@ -177,7 +177,7 @@ impl Arm {
         }
     }
 
-    /// Whether each worker has a CPU: such workers wait for other work alone, while workers that share CPUs, or are
+    /// True if each worker has a CPU: such workers wait for other work alone, while workers that share CPUs, or are
     /// placed by the kernel, wait for each other too.
     pub fn has_cpus_of_its_own(&self) -> bool {
         let mut cpus = self.cpus.clone();
@@ -190,11 +190,11 @@ impl Arm {
 /// A workload parameter set differently in some arms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
-    /// What the variant is called in tables, for instance `shared-line`.
+    /// Name of the variant in tables, for instance `shared-line`.
     pub name: String,
     /// The workload's parameter.
     pub parameter: String,
-    /// Its value in this arm.
+    /// Value of the variant in this arm.
     pub value: String,
 }
 

@@ -12,7 +12,7 @@ use crate::placement::Placement;
 use crate::record::Body;
 use crate::simulation::{SimulatedCore, TimingRows};
 
-/// What `corun simulate --placement --json` writes.
+/// Document that `corun simulate --placement --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Placements {
     /// The core that was simulated.
@@ -29,10 +29,10 @@ pub struct Placements {
     /// Comparisons whose figure cannot be and is therefore not among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedComparison>,
-    /// What the SMT yield would be if siblings shared each resource otherwise, if that was asked for.
+    /// SMT yield if siblings shared each resource otherwise, if that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<VariedResource>,
-    /// How well the timings of the simulated instructions are known, those of all simulations together.
+    /// Provenance of the timings of the simulated instructions, those of all simulations together.
     #[serde(default)]
     pub timing_rows: TimingRows,
 }
@@ -44,7 +44,7 @@ pub struct SimulatedPlacement {
     pub placement: Placement,
     /// Cores that are used.
     pub cores: usize,
-    /// How often it was simulated, the workers at other offsets each time.
+    /// Number of simulations, the workers at other offsets each time.
     pub phases: usize,
     /// Each worker where it ran; one that ran as several copies is there as often.
     pub workers: Vec<PlacedWorker>,
@@ -53,7 +53,7 @@ pub struct SimulatedPlacement {
 /// A worker on its logical CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacedWorker {
-    /// Its number.
+    /// Number of the worker.
     pub worker: usize,
     /// The core, from 0.
     pub core: usize,
@@ -75,13 +75,13 @@ pub struct PlacedWorker {
 /// A comparison without a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedComparison {
-    /// What the ratio is called; `makespan` is how much longer the workers take.
+    /// Metric of the ratio; `makespan` is how much longer the workers take.
     pub metric: Metric,
     /// The placement.
     pub placement: Placement,
-    /// What it is compared with.
+    /// Placement that it is compared with.
     pub against: Placement,
-    /// What the figure should have been, what it was, and what differs.
+    /// Reason, as a sentence: the published figure, the simulated one, and the difference.
     pub reason: String,
 }
 
@@ -89,11 +89,11 @@ pub struct RefusedComparison {
 /// range from low to high says how much depends on which parts meet, and nothing of other parts of the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementComparison {
-    /// What the ratio is called; `makespan` is how much longer the workers take.
+    /// Metric of the ratio; `makespan` is how much longer the workers take.
     pub metric: Metric,
     /// The placement.
     pub placement: Placement,
-    /// What it is compared with.
+    /// Placement that it is compared with.
     pub against: Placement,
     /// The mean.
     pub mean: f64,
@@ -106,11 +106,11 @@ pub struct PlacementComparison {
 /// A resource of the core that siblings share otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariedResource {
-    /// Its path in the model.
+    /// Path of the resource in the model.
     pub resource: String,
-    /// How siblings share it in the model.
+    /// Sharing policy of the resource in the model.
     pub policy: String,
-    /// Whether that is an assumption.
+    /// True if that is an assumption.
     pub is_assumed: bool,
     /// The SMT yield by other policies.
     pub smt_yield: BTreeMap<String, f64>,

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Characters that a text may have in the middle of a sentence.
 const MAX_QUOTED: usize = 200;
 
-/// Whether a character is not a letter or mark to see but an order to who shows it: a control character
+/// True if a character is not a letter or mark to see but an order to who shows it: a control character
 /// (C0, DEL, C1), or one of Unicode's that turns the direction of writing, breaks a line or is invisible.
 pub fn steers(character: char) -> bool {
     character.is_control()

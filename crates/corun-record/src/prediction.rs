@@ -10,7 +10,7 @@ use crate::json::Document;
 use crate::observation::{Estimate, Metric, Observation, Source};
 use crate::run::{Answer, Caveat, Ending, MachineSummary};
 
-/// What `corun predict --json` writes.
+/// Document that `corun predict --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
     /// Always `corun-prediction`.
@@ -21,7 +21,7 @@ pub struct Prediction {
     pub corun_version: String,
     /// Start, UTC, RFC 3339.
     pub started: String,
-    /// How long tracing, simulating and measuring took, in seconds.
+    /// Duration of tracing, simulating and measuring, in seconds.
     pub elapsed_s: f64,
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -38,13 +38,13 @@ pub struct Prediction {
     pub ending: Ending,
     /// The core that was simulated.
     pub core: PredictedCore,
-    /// What was simulated.
+    /// Part of the program that was simulated.
     pub traced: TracedPart,
     /// Why the program as a whole is not predicted, although its own code was simulated.
     pub not_predicted: Option<String>,
     /// Predicted figures, and measured ones beside them.
     pub observations: Vec<Observation>,
-    /// Where the predicted cycles go, the largest share first; the shares add up to 1.
+    /// Predicted cycle stack, the largest share first; the shares add up to 1.
     pub stack: Vec<StackShare>,
     /// The program beside busy siblings, a placement each; empty where it was predicted alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,23 +52,23 @@ pub struct Prediction {
     /// Copies that take turns on one hardware thread; absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacked: Option<PredictedStacked>,
-    /// What sharing the core does to its work, for each placement with a yield.
+    /// Verdict on sharing the core, for each placement with a yield.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<PredictedVerdict>,
-    /// The same on changed cores.
+    /// Predictions on changed cores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<WhatIf>,
     /// The program on the other hardware thread; absent for copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<OtherProgram>,
-    /// How the yield was measured on siblings of this machine; the yield itself is among the observations.
+    /// Measurement of the yield on siblings of this machine; the yield itself is among the observations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_siblings: Option<MeasuredSiblings>,
     /// Mispredicted branches in 1000 instructions.
     pub mispredicts_per_thousand: f64,
     /// The runs that were measured; absent where none was.
     pub measured: Option<MeasuredRuns>,
-    /// What limits trust, a sentence each.
+    /// Limits of trust, a sentence each.
     pub caveats: Vec<Caveat>,
 }
 
@@ -98,12 +98,12 @@ pub struct PredictedCore {
     pub title: String,
     /// Why it was chosen, as one sentence.
     pub reason: String,
-    /// Whether it is that of the machine that the program was measured on.
+    /// True if it is that of the machine that the program was measured on.
     #[serde(default)]
     pub is_own: bool,
     /// The clock that cycles were converted to seconds with, in GHz.
     pub ghz: f64,
-    /// Where that clock is from.
+    /// Source of that clock.
     pub clock: ClockSource,
     /// Fields of the model that were replaced by values measured on this machine beside the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,7 +115,7 @@ pub struct PredictedCore {
 pub struct CalibratedField {
     /// The field, as `corun models show` names it.
     pub field: String,
-    /// Its value.
+    /// The value.
     pub value: f64,
 }
 
@@ -126,7 +126,7 @@ impl CalibratedField {
     }
 }
 
-/// Where the clock of a prediction is from.
+/// Source of the clock of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockSource {
@@ -136,7 +136,7 @@ pub enum ClockSource {
     Model,
 }
 
-/// What of the program was simulated.
+/// Part of a program that was simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedPart {
     /// The tracer's name.
@@ -149,16 +149,16 @@ pub struct TracedPart {
     pub instructions: u64,
     /// Simulated instructions that count.
     pub simulated: u64,
-    /// What the program did before what counts, if it counts from a system call on.
+    /// Part of the program before the part that counts, if it counts from a system call on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<SkippedPart>,
-    /// What simulating took.
+    /// Cost of the simulation.
     pub cost: SimulationCost,
     /// The windows that they lie in; one for a run that was simulated whole.
     pub windows: Vec<PredictedWindow>,
 }
 
-/// What a program does before the part that counts.
+/// Part of a program before the part that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedPart {
     /// The system call after whose first return it counts: a name, or a number that has none.
@@ -167,7 +167,7 @@ pub struct SkippedPart {
     pub instructions: u64,
 }
 
-/// What a simulation took of this machine.
+/// Cost of a simulation on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulationCost {
     /// Simulated instructions, those that warm up included.
@@ -181,7 +181,7 @@ pub struct SimulationCost {
     pub detailed: Option<DetailedCost>,
 }
 
-/// What the detailed part of a simulation took of this machine.
+/// Cost of the detailed part of a simulation on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DetailedCost {
     /// Instructions that went through the pipeline.
@@ -195,12 +195,12 @@ pub struct DetailedCost {
 pub struct PredictedWindow {
     /// Instructions of the thread before it.
     pub begin: u64,
-    /// Its instructions.
+    /// Number of instructions.
     pub instructions: u64,
-    /// Its predicted cycles.
+    /// Predicted cycles.
     pub cycles: u64,
-    /// Its weight: the instructions of the run, all threads together, that it represents. Absent where all windows
-    /// represent as many.
+    /// Weight of the window: the instructions of the run, all threads together, that it represents. Absent where
+    /// all windows represent as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u64>,
 }
@@ -210,7 +210,7 @@ pub struct PredictedWindow {
 pub struct StackShare {
     /// The simulator's name of it.
     pub component: String,
-    /// Its share of all cycles, from 0 to 1.
+    /// Share of all cycles, from 0 to 1.
     pub share: f64,
 }
 
@@ -221,7 +221,7 @@ pub struct MeasuredRuns {
     pub cpu: u32,
     /// Runs before the first that counts.
     pub warmup: u32,
-    /// How user time was separated from kernel time, as one sentence.
+    /// Method that separated user time from kernel time, as one sentence.
     pub method: String,
     /// Runs that were tried after it; those that had the core to themselves, or most nearly, count.
     pub tried: u32,
@@ -236,7 +236,7 @@ pub struct MeasuredRun {
     pub wall_s: f64,
     /// The simulated thread's time in its own code, in seconds.
     pub user_s: f64,
-    /// The same thread's time in the kernel, in seconds.
+    /// System time of the thread, in seconds.
     pub kernel_s: f64,
     /// The share of the program's processor time, from 0 to 1, of the processes that it started and waited for, which are
     /// not simulated. Absent in older documents.
@@ -244,7 +244,7 @@ pub struct MeasuredRun {
     pub children_share: f64,
     /// The clock of the CPU meanwhile, in GHz: the median of the probes.
     pub ghz: f64,
-    /// How often the clock was probed.
+    /// Number of probes of the clock.
     pub probes: u32,
     /// The share of probes, from 0 to 1, in which another thread contended for the core, such as a sibling that a virtual
     /// machine hides; absent where it cannot be known.
@@ -277,7 +277,7 @@ impl MeasuredRun {
     /// The contention share up to which a run is said to have had the core to itself.
     pub const MAX_CONTENTION_SHARE: f64 = 0.05;
 
-    /// Whether no other thread contended for the core, as far as is known.
+    /// True if no other thread contended for the core, as far as is known.
     pub fn had_core_to_itself(&self) -> bool {
         self.contention_share.is_none_or(|share| share <= Self::MAX_CONTENTION_SHARE)
     }
@@ -306,7 +306,7 @@ impl Prediction {
         self.verdicts.iter().find(|it| it.arm == arm).map(|it| it.answer)
     }
 
-    /// What was traced, in a few words: a built-in workload's name, or the command as a shell takes it.
+    /// Title of the traced program, in a few words: a built-in workload's name, or the command as a shell takes it.
     pub fn title(&self) -> String {
         let workload = self.workload.as_ref().map(|it| it.name.clone());
         workload.unwrap_or_else(|| shell_words::join(&self.command))
@@ -324,7 +324,7 @@ impl Document for Prediction {
     const FORMAT: &str = "corun-prediction";
 }
 
-/// What `corun predict --model M1,M2 --json` writes: a prediction for each core.
+/// Document that `corun predict --model M1,M2 --json` writes: a prediction for each core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictionTable {
     /// Always `corun-predictions`.

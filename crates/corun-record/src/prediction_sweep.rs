@@ -20,20 +20,20 @@ pub struct PredictionSweep {
 /// One program on one core model with one choice of settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepCell {
-    /// What is predicted: the command, or the workload with its parameters.
+    /// The program: the command, or the workload with its parameters.
     pub program: String,
     /// The core model.
     pub model: String,
     /// The fields of the model that are set otherwise, `FIELD=VALUE` each.
     pub settings: Vec<String>,
-    /// What is predicted; absent where the cell failed or was not reached.
+    /// The prediction; absent where the cell failed or was not reached.
     pub prediction: Option<Prediction>,
     /// Why the cell failed, in one sentence.
     pub failure: Option<String>,
 }
 
 impl SweepCell {
-    /// Whether both are of the same program, model and settings.
+    /// True if both are of the same program, model and settings.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.program, &self.model, &self.settings)
             == (&other.program, &other.model, &other.settings)

@@ -5,14 +5,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// What long work is doing.
+/// A stage of long work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
-    /// What is done, as a participle: "simulating".
+    /// The work, as a participle: "simulating".
     pub what: String,
-    /// What is counted: "instructions".
+    /// Unit of progress: "instructions".
     pub unit: &'static str,
-    /// How many of them there are, if that is known.
+    /// Total of the unit, if that is known.
     pub total: Option<u64>,
 }
 

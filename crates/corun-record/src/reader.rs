@@ -40,7 +40,7 @@ impl FieldError {
         &self.0.sentence
     }
 
-    /// The same inside a field.
+    /// The error, with the field that it is inside of.
     #[cold]
     pub(crate) fn within(mut self, field: impl fmt::Display) -> Self {
         self.0.path.push(field.to_string());

@@ -28,20 +28,20 @@ pub struct Record<B> {
     pub corun_version: String,
     /// Start, UTC, RFC 3339.
     pub started: String,
-    /// How long the command took, in seconds.
+    /// Duration of the command, in seconds.
     pub elapsed_s: f64,
     /// The machine that the body depends on; absent where it depends on none.
     pub machine: Option<MachineSummary>,
     /// Why the command ended.
     pub ending: Ending,
-    /// What limits trust, a sentence each.
+    /// Limits of trust, a sentence each.
     pub caveats: Vec<Caveat>,
-    /// What the command found.
+    /// Findings of the command.
     #[serde(flatten)]
     pub body: B,
 }
 
-/// What a command found, without the head. None of its fields may have the name of a field of [`Record`].
+/// Findings of a command, without the head. None of its fields may have the name of a field of [`Record`].
 pub trait Body: Serialize + JsonSchema + Sized {
     /// The `format` of its documents.
     const FORMAT: &'static str;

@@ -24,25 +24,25 @@ pub struct Run {
     pub corun_version: String,
     /// Start, UTC, RFC 3339.
     pub started: String,
-    /// How long the experiment took, in seconds.
+    /// Duration of the experiment, in seconds.
     pub elapsed_s: f64,
     /// Why it ended.
     pub ending: Ending,
-    /// What was run.
+    /// The work.
     pub workload: Workload,
-    /// What it was run on.
+    /// The machine that it was run on.
     pub machine: MachineSummary,
-    /// How the experiment was laid out.
+    /// Design of the experiment.
     pub design: Design,
     /// The arms, in table order.
     pub arms: Vec<Arm>,
     /// Placements that were not possible, with reasons.
     pub not_possible: Vec<PlacementNotPossible>,
-    /// What follows from the samples.
+    /// Observations that follow from the samples.
     pub observations: Vec<Observation>,
     /// The verdicts, the headline first.
     pub verdicts: Vec<Verdict>,
-    /// What limits trust, a sentence each.
+    /// Limits of trust, a sentence each.
     pub caveats: Vec<Caveat>,
     /// Every sample of every finished block.
     pub samples: Vec<Sample>,
@@ -74,7 +74,7 @@ impl Ending {
         if is_interrupted { Self::interrupted() } else { Self::completed() }
     }
 
-    /// Whether the user or the system ended it.
+    /// True if the user or the system ended it.
     pub fn is_interrupted(&self) -> bool {
         self.reason == EndReason::Interrupted
     }
@@ -91,14 +91,14 @@ impl Run {
         self.arms.iter().find(|arm| arm.id == id)
     }
 
-    /// Whether the experiment was cut short by the user, the system or a failure, or by a limit on time that
+    /// True if the experiment was cut short by the user, the system or a failure, or by a limit on time that
     /// left too few blocks for an answer.
     pub fn is_partial(&self) -> bool {
         matches!(self.ending.reason, EndReason::Interrupted | EndReason::Failed)
             || self.is_without_interval()
     }
 
-    /// Whether there are fewer blocks than an interval needs, so that no figure is given.
+    /// True if there are fewer blocks than an interval needs, so that no figure is given.
     pub fn is_without_interval(&self) -> bool {
         self.design.blocks < 2
     }
@@ -138,7 +138,7 @@ pub enum EndReason {
     Failed,
 }
 
-/// What was run.
+/// The work that was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// The built-in workload's name, or the command's file name.
@@ -147,21 +147,21 @@ pub struct Workload {
     pub command: Vec<String>,
     /// The parameters of a built-in workload.
     pub parameters: BTreeMap<String, String>,
-    /// How workers come about.
+    /// Kind of the workers.
     pub mode: Mode,
-    /// What throughput counts: `runs`, a workload's operation, or what the command reported.
+    /// Unit that throughput counts: `runs`, a workload's operation, or what the command reported.
     pub operation: String,
     /// Operations that one worker does in one run.
     pub operations: f64,
-    /// Whether copies were restarted until all had finished a counted window.
+    /// True if copies were restarted until all had finished a counted window.
     pub steady: bool,
-    /// What asked the command, where that is a service.
+    /// Load generator of the command, where that is a service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<ServiceLoad>,
     /// The program's own file when the run began; absent for a built-in kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<FileContent>,
-    /// What the program was given as its standard input; absent where that was empty or a device.
+    /// Standard input of the program; absent where that was empty or a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<FileContent>,
     /// The command that was run before each sample, outside of its time; empty without one, absent where that is not known.
@@ -170,7 +170,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// What was run, on one line: a command, or a workload with its parameters.
+    /// Label of the work on one line: a command, or a workload with its parameters.
     pub fn label(&self) -> String {
         if !self.command.is_empty() {
             return shell_words::join(&self.command);
@@ -180,10 +180,10 @@ impl Workload {
     }
 }
 
-/// What a file held: enough to notice that it was replaced.
+/// Length and digest of a file: enough to notice that it was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileContent {
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
     /// SHA-256 of its first 64 MiB, in hexadecimal digits.
     pub sha256: String,
@@ -192,15 +192,15 @@ pub struct FileContent {
 /// The load generator of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceLoad {
-    /// Its command, with what corun added to it.
+    /// Command of the load generator, with the arguments that corun added.
     pub command: Vec<String>,
     /// The command that asked before it in each sample and was not counted; empty without one.
     pub warmup: Vec<String>,
-    /// Its logical CPUs, which the service does not use; empty where it had none of its own.
+    /// Logical CPUs of the load generator, which the service does not use; empty where it had none of its own.
     pub cpus: Vec<u32>,
 }
 
-/// How workers come about.
+/// Kind of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -215,7 +215,7 @@ pub enum Mode {
     Service,
 }
 
-/// What the experiment ran on, in the few facts a table needs.
+/// Machine of the experiment, in the few facts a table needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineSummary {
     /// The host's name.
@@ -254,13 +254,13 @@ pub struct MachineSummary {
     /// The revision of the microcode; absent where the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
-    /// What the kernel says of each vulnerability of the processor; empty where it says nothing.
+    /// The kernel's report on each vulnerability of the processor; empty where it says nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub vulnerabilities: BTreeMap<String, String>,
 }
 
 impl MachineSummary {
-    /// Its hardware, firmware and kernel as names with values, absent where they are not known: what may differ between
+    /// Hardware, firmware and kernel as names with values, absent where they are not known: what may differ between
     /// machines that look alike. The host's name is not among them.
     pub fn settings(&self) -> Vec<(String, Option<String>)> {
         let text = |texts: &[String]| (!texts.is_empty()).then(|| texts.join(", "));
@@ -289,7 +289,7 @@ impl MachineSummary {
     }
 }
 
-/// How the experiment was laid out.
+/// Design of the experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
     /// The seed of every random order.
@@ -373,7 +373,7 @@ impl Answer {
 pub struct Caveat {
     /// A short name for programs, for instance `different-clocks`.
     pub kind: String,
-    /// What was seen and what it means, as one sentence.
+    /// Observation and its meaning, as one sentence.
     pub sentence: String,
 }
 
@@ -383,13 +383,13 @@ impl Caveat {
         Self { kind: kind.into(), sentence: sentence.into() }
     }
 
-    /// Whether the figures beside it are not of the work that was asked for: the program failed, or what was recorded of it
+    /// True if the figures beside it are not of the work that was asked for: the program failed, or what was recorded of it
     /// is damaged. They are not compared.
     pub fn spoils(&self) -> bool {
         ["failed-runs", "damaged-trace"].contains(&self.kind.as_str())
     }
 
-    /// Whether it says that something beside the program may have made its figures what they are: it goes with them into
+    /// True if it says that something beside the program may have made its figures what they are: it goes with them into
     /// every comparison.
     pub fn disturbs(&self) -> bool {
         const DISTURBING: [&str; 12] = [

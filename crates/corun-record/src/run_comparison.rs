@@ -14,7 +14,7 @@ use crate::record::Body;
 pub struct RunComparison {
     /// The runs, the base first.
     pub runs: Vec<ComparedRun>,
-    /// What differs between the runs beside their figures.
+    /// Differences between the runs beside their figures.
     pub differences: Vec<RunDifference>,
     /// The confidence with which all intervals hold together.
     pub confidence: f64,
@@ -24,9 +24,9 @@ pub struct RunComparison {
     pub comparisons: u32,
     /// Every observation that two runs have in common.
     pub observations: Vec<ComparedObservation>,
-    /// What could not be compared, a sentence each.
+    /// Observations that could not be compared, a sentence each.
     pub not_compared: Vec<NotCompared>,
-    /// What `--fail-on` asked for, and what came out.
+    /// Condition of `--fail-on`, and the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<ComparisonGate>,
 }
@@ -40,18 +40,18 @@ impl Body for RunComparison {
 pub struct ComparedRun {
     /// The name by which it was given.
     pub name: String,
-    /// Its start, UTC, RFC 3339.
+    /// Start of the run, UTC, RFC 3339.
     pub started: String,
-    /// What was run, one line for each workload.
+    /// Workloads, one line each.
     pub workloads: Vec<String>,
 }
 
 /// A fact that is not the same in all runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunDifference {
-    /// What differs, for instance `kernel`.
+    /// The property that differs, for instance `kernel`.
     pub what: String,
-    /// Its value in each run, in the order of the runs; absent where a run does not say.
+    /// Value in each run, in the order of the runs; absent where a run does not say.
     pub values: Vec<Option<String>>,
 }
 
@@ -63,9 +63,9 @@ pub struct ComparedObservation {
     /// The workload, where a document has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// What is compared.
+    /// Metric that is compared.
     pub metric: Metric,
-    /// Where the values come from.
+    /// Source of the values.
     pub source: Source,
     /// The arm.
     pub arm: String,
@@ -75,7 +75,7 @@ pub struct ComparedObservation {
     /// The arm that the metric itself compares with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// What is counted or timed, where the metric alone does not say.
+    /// Quantity counted or timed, where the metric alone does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// The unit of both values.
@@ -86,9 +86,9 @@ pub struct ComparedObservation {
     pub value: Estimate,
     /// The run over the base; all intervals of the document hold together.
     pub ratio: Estimate,
-    /// Whether more is better.
+    /// Sense of the metric.
     pub sense: Sense,
-    /// How the samples of both were compared.
+    /// Pairing of the samples of both.
     pub pairing: Pairing,
     /// Earlier equal runs that the interval rests on beside the two.
     pub earlier_runs: u32,
@@ -98,9 +98,9 @@ pub struct ComparedObservation {
     /// The largest effect that identical arms can show by noise alone in either run, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<f64>,
-    /// Whether other programs took so much of the workers' CPUs that nothing can be said of the program.
+    /// True if other programs took so much of the workers' CPUs that nothing can be said of the program.
     pub disturbed: bool,
-    /// Whether it says the same as one above, turned round or scaled; it is then no comparison of its own.
+    /// True if it says the same as one above, turned round or scaled; it is then no comparison of its own.
     pub restates: bool,
     /// The answer.
     pub answer: ChangeAnswer,
@@ -108,7 +108,7 @@ pub struct ComparedObservation {
     pub sentence: String,
 }
 
-/// Whether more of a metric is better.
+/// Sense of a metric: better when more, or when less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sense {
@@ -120,7 +120,7 @@ pub enum Sense {
     Neither,
 }
 
-/// How the samples of two runs were compared.
+/// Pairing of the samples of two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairing {
@@ -135,7 +135,7 @@ pub enum Pairing {
 }
 
 impl Pairing {
-    /// How samples were compared, in words.
+    /// Name of the pairing, in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blocks => "paired by block",
@@ -177,7 +177,7 @@ impl ChangeAnswer {
         }
     }
 
-    /// Whether a change is claimed.
+    /// True if a change is claimed.
     pub fn is_change(self) -> bool {
         !matches!(self, Self::NoChange | Self::Inconclusive)
     }
@@ -188,29 +188,29 @@ impl ChangeAnswer {
 pub struct NotCompared {
     /// The run, as an index.
     pub run: u32,
-    /// What, for instance `time of spread`.
+    /// The observation, for instance `time of spread`.
     pub what: String,
     /// Why not, as one sentence.
     pub reason: String,
-    /// Whether a run is not of the work that was asked for, such as one whose program failed.
+    /// True if a run is not of the work that was asked for, such as one whose program failed.
     #[serde(default)]
     pub spoiled: bool,
 }
 
-/// What makes a comparison fail, and whether it did.
+/// Condition that makes a comparison fail, and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonGate {
     /// Worse by more than this fails, as a fraction; absent where nothing was asked of what is worse.
     pub worse_by: Option<f64>,
-    /// Whether what is not decided fails too.
+    /// True if what is not decided fails too.
     pub inconclusive_fails: bool,
     /// The observations shown to be worse by more, as indices.
     pub worse: Vec<u32>,
     /// The observations of which it is neither shown nor excluded, as indices.
     pub undecided: Vec<u32>,
-    /// What could not be compared because a run is not of the work that was asked for.
+    /// Number of observations that could not be compared because a run is not of the work that was asked for.
     #[serde(default)]
     pub spoiled: u32,
-    /// Whether nothing failed.
+    /// True if nothing failed.
     pub passes: bool,
 }

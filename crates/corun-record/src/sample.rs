@@ -24,12 +24,12 @@ pub struct Sample {
     /// Other counts of the same work, per second of all workers, by what is counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, f64>,
-    /// How long parts of the work took, by kind, all workers together.
+    /// Latencies of parts of the work, by kind, all workers together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies: BTreeMap<String, Latency>,
-    /// What each worker did, in worker order.
+    /// Samples of each worker, in worker order.
     pub workers: Vec<WorkerSample>,
-    /// What was seen beside the time.
+    /// Evidence beside the time.
     pub evidence: Evidence,
 }
 
@@ -41,10 +41,10 @@ impl Sample {
     }
 }
 
-/// How long the parts of one kind took in one sample. What a load generator did not say is absent.
+/// Latencies of the parts of one kind in one sample. What a load generator did not say is absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// How many there were.
+    /// Number of parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The time within which half of them ended, in seconds.
@@ -76,23 +76,23 @@ impl Latency {
 pub struct WorkerSample {
     /// From the common start until this worker ended its (last counted) work, in seconds.
     pub seconds: f64,
-    /// What was subtracted from the time of a built-in workload, in seconds: what its loop takes
+    /// Overhead subtracted from the time of a built-in workload, in seconds: what its loop takes
     /// without its operations, timed right after the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtracted_s: Option<f64>,
     /// Counted runs of the work: 1, or more under `--steady`.
     pub runs: u32,
-    /// Where the worker was seen to run and how often; one entry for a pinned worker.
+    /// CPUs on which the worker was seen, each with the number of times; one entry for a pinned worker.
     #[schemars(with = "BTreeMap<u32, u32>")]
     pub cpus: BTreeMap<u32, u32>,
     /// The check value of a built-in workload, as hexadecimal.
     pub check: Option<String>,
 }
 
-/// What was seen around and during a sample. A field is absent where the machine does not show it.
+/// Evidence from before, during and after a sample. A field is absent where the machine does not show it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// How the workers were kept in place.
+    /// Pinning of the workers.
     pub pinning: Pinning,
     /// The clock of every used CPU, probed on all of them at once before and after the run.
     pub clocks: Vec<ClockProbe>,
@@ -119,7 +119,7 @@ pub struct Evidence {
     /// Time that used CPUs spent on other work than the workers', as a fraction of their time; absent
     /// where the kernel counts too coarsely for a run this short.
     pub foreign_busy: Option<f64>,
-    /// How many logical CPUs of the machine were busy, by `/proc/stat`, the mean over the sample.
+    /// Busy logical CPUs of the machine, by `/proc/stat`, the mean over the sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_cpus: Option<f64>,
     /// CPU time of the workers in user mode, in seconds.
@@ -143,7 +143,7 @@ pub struct Evidence {
     /// Workers that did not keep the place that corun gave them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub displaced: Vec<Displaced>,
-    /// What in the command is known to set the affinity of its processes by itself.
+    /// Parts of the command that are known to set the affinity of its processes by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub binds_itself: Vec<String>,
     /// Processes that a command left running when it ended.
@@ -173,13 +173,13 @@ pub struct Displaced {
     /// The CPUs outside its place that it was allowed to use or seen on. Empty where it set its own
     /// affinity within the CPUs of the arm.
     pub outside: Vec<u32>,
-    /// Whether it migrated between CPUs that are unknown.
+    /// True if it migrated between CPUs that are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
 }
 
 impl Displaced {
-    /// Whether it ran where the arm does not say, so that the arm is not what it is called.
+    /// True if it ran where the arm does not say, so that the arm is not what it is called.
     pub fn left_its_place(&self) -> bool {
         self.moved || !self.outside.is_empty()
     }
@@ -188,13 +188,13 @@ impl Displaced {
 /// A process that a command left running when it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftRunning {
-    /// Its name.
+    /// Name of the task.
     pub name: String,
-    /// Whether corun ended it.
+    /// True if corun ended it.
     pub ended: bool,
 }
 
-/// How workers were kept in place.
+/// Pinning of workers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pinning {

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::record::Body;
 use crate::scheduling::ScheduledTimeline;
 
-/// What `corun schedule --json` writes.
+/// Document that `corun schedule --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
     /// The simulated machine.
     pub simulated_machine: ScheduledMachine,
-    /// What siblings do to each other, as one sentence.
+    /// Slowdown of siblings by each other, as one sentence.
     pub siblings: String,
-    /// What the kernel's work costs.
+    /// Costs of the kernel's work.
     pub costs: Vec<ScheduledCost>,
     /// The runs, by load, policy and seed.
     pub runs: Vec<ScheduledRun>,
@@ -25,7 +25,7 @@ pub struct Schedule {
 /// The simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledMachine {
-    /// What it is, one line.
+    /// Title, in one line.
     pub title: String,
     /// Packages.
     pub packages: u32,
@@ -40,7 +40,7 @@ pub struct ScheduledMachine {
 /// A cost of the kernel's work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledCost {
-    /// Its name on the command line.
+    /// Name of the policy on the command line.
     pub name: String,
     /// Nanoseconds of work alone on a core.
     pub nanoseconds: u64,
@@ -55,15 +55,15 @@ pub struct ScheduledRun {
     pub load: String,
     /// The seed of all that is random.
     pub seed: u64,
-    /// Whether all was done before the time was over.
+    /// True if all was done before the time was over.
     pub finished: bool,
-    /// Whether it ended before, since all tasks that were left waited for each other, or for what
+    /// True if it ended before, since all tasks that were left waited for each other, or for what
     /// never comes.
     #[serde(default)]
     pub stuck: bool,
     /// From the start until the last that was waited for, in seconds.
     pub makespan_s: f64,
-    /// What an operation is.
+    /// Meaning of an operation.
     pub operation: String,
     /// Operations that were done.
     pub operations: u64,
@@ -111,7 +111,7 @@ pub struct ScheduledMigrations {
 /// A distribution of times, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledTimes {
-    /// How many there were.
+    /// Number of them.
     pub count: u64,
     /// The mean.
     pub mean_s: f64,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
 
-/// What `corun schedule list` shows.
+/// List of `corun schedule list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulingList {
     /// The policies.
@@ -19,44 +19,44 @@ pub struct SchedulingList {
 /// A policy of the scheduler model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedPolicy {
-    /// Its name, as the command line takes it.
+    /// Name of the policy, as the command line takes it.
     pub name: String,
-    /// What it does, one line.
+    /// Summary in one line.
     pub summary: String,
-    /// What it is modelled on.
+    /// Kernel source that it is modelled on.
     pub source: String,
 }
 
 /// A load of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedLoad {
-    /// Its name, as the command line takes it.
+    /// Name of the load, as the command line takes it.
     pub name: String,
-    /// What it is, one line.
+    /// Summary in one line.
     pub summary: String,
-    /// Whether it is read from a file.
+    /// True if it is read from a file.
     pub is_file: bool,
-    /// What can be set; nothing of a file.
+    /// Parameters; nothing of a file.
     pub parameters: Vec<LoadParameter>,
 }
 
 /// A parameter of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadParameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
-    /// Its value where none is given.
+    /// Default value.
     pub default: String,
-    /// What it means.
+    /// Meaning of the parameter.
     pub meaning: String,
 }
 
 /// A cost of the kernel's own work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedCost {
-    /// Its name, as the command line takes it.
+    /// Name of the cost, as the command line takes it.
     pub name: String,
-    /// What takes so long.
+    /// Work that has the cost.
     pub meaning: String,
 }
 
@@ -87,7 +87,7 @@ pub struct ScheduledInterval {
     pub cpu: usize,
     /// The task, by how many were created before it.
     pub task: u64,
-    /// Its program, by its place in the timeline's `programs`.
+    /// Program of the task, by its place in the timeline's `programs`.
     pub program: usize,
     /// When it began, in nanoseconds.
     pub begin_ns: u64,

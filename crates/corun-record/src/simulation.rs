@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::page_size::PageSize;
 use crate::record::Body;
 
-/// What `corun simulate TRACE --json` writes.
+/// Document that `corun simulate TRACE --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Simulation {
     /// The core that was simulated.
@@ -48,7 +48,7 @@ pub struct Simulation {
     #[serde(default)]
     #[schemars(with = "BTreeMap<u32, u32>")]
     pub assumed_quotients: BTreeMap<u32, u32>,
-    /// How well the timings of the executed instructions are known.
+    /// Provenance of the timings of the executed instructions.
     pub timing_rows: TimingRows,
 }
 

@@ -8,7 +8,7 @@ use crate::json::Document;
 use crate::observation::{Estimate, Metric};
 use crate::run::{Caveat, Ending, MachineSummary, Run};
 
-/// What `corun study run --json` writes.
+/// Document that `corun study run --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyResult {
     /// Always `corun-study-result`.
@@ -19,15 +19,15 @@ pub struct StudyResult {
     pub corun_version: String,
     /// The study's name.
     pub study: String,
-    /// What the study is about, one line.
+    /// Subject of the study, in one line.
     pub title: String,
-    /// Where the figures were published, one line.
+    /// Citation of the publication, in one line.
     pub citation: String,
     /// The machine of the publication, one line.
     pub published_on: String,
     /// Start, UTC, RFC 3339.
     pub started: String,
-    /// How long all experiments took, in seconds.
+    /// Duration of all experiments, in seconds.
     pub elapsed_s: f64,
     /// The time allowed, in seconds.
     pub max_time_s: f64,
@@ -35,15 +35,15 @@ pub struct StudyResult {
     pub ending: Ending,
     /// The machine it was rerun on; absent where nothing could be rerun.
     pub machine: Option<MachineSummary>,
-    /// What limits trust in every run, a sentence each.
+    /// Limits of trust in every run, a sentence each.
     #[serde(default)]
     pub caveats: Vec<Caveat>,
     /// Every figure of the study, in its order.
     pub figures: Vec<StudyFigure>,
-    /// How far each column lies from what was published.
+    /// Error of each column against the published figures.
     #[serde(default)]
     pub errors: Vec<ColumnError>,
-    /// What the publication concludes and its figures do not support, or not by that name.
+    /// Conclusions of the publication that its figures do not support, or not by that name.
     pub findings: Vec<StudyFinding>,
     /// The publication's conclusions, and which of them hold on this machine.
     #[serde(default)]
@@ -61,7 +61,7 @@ pub struct StudyFigure {
     pub id: String,
     /// The experiment that it belongs to, if one alone.
     pub experiment: Option<String>,
-    /// What it says.
+    /// Metric of the figure.
     pub metric: Metric,
     /// The arm it is said of, in the study's words: `free@2C` is two workers a core.
     pub arm: Option<String>,
@@ -69,18 +69,18 @@ pub struct StudyFigure {
     pub against: Option<String>,
     /// The unit of all values below; `1` for ratios.
     pub unit: String,
-    /// What was published, or follows from published figures; absent where nothing was.
+    /// Published value, or one that follows from published figures; absent where nothing was.
     pub published: Option<Published>,
-    /// What this machine measured: for a time, that of the published work.
+    /// Value measured on this machine: for a time, that of the published work.
     pub measured: Option<Estimate>,
     /// CPU time of all workers within the measured time, where the figure is a time.
     #[serde(default)]
     pub measured_cpu: Option<CpuTime>,
     /// Measured over published.
     pub ratio: Option<Estimate>,
-    /// What the simulated core, or the model of the scheduler, predicts for the published machine.
+    /// Prediction of the simulated core, or of the model of the scheduler, for the published machine.
     pub predicted: Option<Estimate>,
-    /// What the published figure is to the model that predicts it.
+    /// Role of the published figure in the model that predicts it.
     #[serde(default)]
     pub model_role: Option<ModelRole>,
     /// Why there is no predicted value, where the study says.
@@ -101,16 +101,16 @@ pub struct CpuTime {
     pub system: f64,
 }
 
-/// How far a column of a study lies from the published figures.
+/// Error of a column of a study against the published figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ColumnError {
     /// The column.
     pub column: StudyColumn,
-    /// How many figures have both a published value and one in the column that nothing was fitted to.
+    /// Number of figures with both a published value and one in the column that nothing was fitted to.
     pub figures: usize,
     /// The mean of |value / published - 1| over them.
     pub mean: f64,
-    /// Its median.
+    /// Median of the errors.
     pub median: f64,
 }
 
@@ -118,13 +118,13 @@ pub struct ColumnError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StudyColumn {
-    /// What is predicted for the published machine.
+    /// Prediction for the published machine.
     Predicted,
-    /// What was measured here.
+    /// Measurement here.
     Measured,
 }
 
-/// What a published figure is to the model that predicts it.
+/// Role of a published figure in the model that predicts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelRole {
@@ -159,7 +159,7 @@ pub struct Published {
     pub low: f64,
     /// The largest value that its digits allow.
     pub high: f64,
-    /// Whether corun computed it from other published figures.
+    /// True if corun computed it from other published figures.
     pub computed: bool,
     /// Digits after the decimal point, as published; absent where it was computed.
     #[serde(default)]
@@ -180,14 +180,14 @@ pub struct Published {
 pub struct StudyFinding {
     /// The finding's id.
     pub id: String,
-    /// What is wrong with it.
+    /// Kind of the mistake.
     #[serde(default)]
     pub kind: FindingKind,
-    /// What is claimed.
+    /// The claim.
     pub claim: String,
-    /// What corun computes from the published figures, a line each.
+    /// Values computed from the published figures, a line each.
     pub computed: Vec<String>,
-    /// What the figures show instead.
+    /// Correction: what the figures show instead.
     pub correction: String,
 }
 
@@ -244,7 +244,7 @@ pub enum FindingKind {
     /// The publication's own figures do not support it.
     #[default]
     Unsupported,
-    /// Its figures are right, and are not what the conclusion calls them.
+    /// The figures are right, but the conclusion calls them by another name.
     Misnamed,
 }
 

@@ -11,7 +11,7 @@ use crate::observation::Metric;
 use crate::record::Body;
 use crate::study::{ColumnError, ModelRole, Published, StudyFinding};
 
-/// What `corun study list` shows.
+/// List of `corun study list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyList {
     /// The studies that come with corun.
@@ -21,82 +21,82 @@ pub struct StudyList {
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedStudy {
-    /// Its name, as the command line takes it.
+    /// Name of the study, as the command line takes it.
     pub name: String,
-    /// What it is about, one line.
+    /// Subject in one line.
     pub title: String,
     /// The year of the publication.
     pub year: u16,
-    /// How many figures it has.
+    /// Number of figures.
     pub figures: usize,
-    /// How long a rerun may take unless the user says otherwise, in seconds.
+    /// Time limit of a rerun unless the user says otherwise, in seconds.
     pub max_time_s: f64,
 }
 
-/// What `corun study show` shows.
+/// Document of `corun study show`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyDescription {
-    /// Its name.
+    /// Name of the study.
     pub name: String,
-    /// What it is about, one line.
+    /// Subject in one line.
     pub title: String,
-    /// Where it was published, one line.
+    /// Citation of the publication, in one line.
     pub citation: String,
     /// The machine of the publication, one line.
     pub published_on: String,
-    /// What else a reader should know, a sentence each.
+    /// Notes for the reader, a sentence each.
     pub notes: Vec<String>,
-    /// How long a rerun may take unless the user says otherwise, in seconds.
+    /// Time limit of a rerun unless the user says otherwise, in seconds.
     pub max_time_s: f64,
-    /// How it is measured again.
+    /// Experiments that measure it again.
     pub experiments: Vec<StudyExperiment>,
-    /// What was published.
+    /// Published figures.
     pub figures: Vec<DescribedFigure>,
-    /// How far the predicted figures lie from the published ones.
+    /// Errors of the predicted figures against the published ones.
     #[serde(default)]
     pub errors: Vec<ColumnError>,
-    /// What the publication concludes and its figures do not support, or not by that name.
+    /// Conclusions of the publication that its figures do not support, or not by that name.
     pub findings: Vec<StudyFinding>,
 }
 
 /// An experiment, and how it would be run on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyExperiment {
-    /// Its name in the study.
+    /// Name of the experiment in the study.
     pub id: String,
-    /// What was run, one line.
+    /// The published work, in one line.
     pub summary: String,
-    /// What is run in its place; absent where corun does not run it.
+    /// The work that is run in its place; absent where corun does not run it.
     pub work: Option<ExperimentWork>,
-    /// How it would be run on this machine.
+    /// Plan of its run on this machine.
     pub plan: Option<ExperimentPlan>,
     /// Why it cannot be run on this machine.
     pub not_possible: Option<String>,
 }
 
-/// What is run in an experiment.
+/// Work of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentWork {
     /// A built-in workload.
     pub workload: String,
-    /// Its parameters.
+    /// Parameters of the workload.
     pub parameters: BTreeMap<String, String>,
     /// The part of the machine's cores that it is kept on: `1/2`.
     pub confine: Option<String>,
-    /// How many cores it uses, where not all of them.
+    /// Number of cores it uses, where not all of them.
     pub cores: Option<u32>,
-    /// What the workload stands for, where it is not the published one.
+    /// Published workload that it replaces, where it is another.
     pub stand_in: Option<String>,
 }
 
-/// How an experiment would be run on this machine.
+/// Plan of an experiment on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentPlan {
     /// The arms of the study.
     pub arms: Vec<ExperimentArm>,
     /// The logical CPUs that everything is kept on, where not on all: `0-3`.
     pub cpus: Option<String>,
-    /// What is done with SMT.
+    /// Use of SMT.
     pub smt: ExperimentSmt,
 }
 
@@ -105,13 +105,13 @@ pub struct ExperimentPlan {
 pub struct ExperimentArm {
     /// As the study names it.
     pub arm: String,
-    /// Its id in a run here.
+    /// Id of the arm in a run here.
     pub id: Option<String>,
     /// Why it cannot be run here.
     pub not_possible: Option<String>,
 }
 
-/// What an experiment does with SMT.
+/// Use of SMT by an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExperimentSmt {
@@ -128,9 +128,9 @@ pub enum ExperimentSmt {
 /// A figure of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DescribedFigure {
-    /// Its id, unique in the study.
+    /// Id of the figure, unique in the study.
     pub id: String,
-    /// What it says.
+    /// Metric of the figure.
     pub metric: Metric,
     /// The arm it is said of.
     pub arm: Option<String>,
@@ -142,18 +142,18 @@ pub struct DescribedFigure {
     pub unit: String,
     /// Digits after the decimal point of the published value.
     pub decimals: u32,
-    /// What was published, or follows from published figures; absent where nothing was.
+    /// Published value, or one that follows from published figures; absent where nothing was.
     pub published: Option<Published>,
-    /// What the simulated core, or the model of the scheduler, predicts for the published machine.
+    /// Prediction of the simulated core, or of the model of the scheduler, for the published machine.
     #[serde(default)]
     pub predicted: Option<Estimate>,
-    /// What the published figure is to the model that predicts it.
+    /// Role of the published figure in the model that predicts it.
     #[serde(default)]
     pub model_role: Option<ModelRole>,
     /// Why there is no predicted value, where the study says.
     #[serde(default)]
     pub not_predicted: Option<String>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Option<String>,
 }
 

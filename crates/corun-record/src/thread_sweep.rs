@@ -15,23 +15,23 @@ use crate::sample::Sample;
 /// The best number of workers and their placement, with the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadSweep {
-    /// What was run.
+    /// The work.
     pub workload: Workload,
-    /// What the best candidate is best at.
+    /// Goal of the sweep.
     pub goal: Goal,
     /// The answer; absent where no block was finished.
     pub answer: Option<ThreadAnswer>,
-    /// What cannot be known on this machine, a sentence each.
+    /// Facts that cannot be known on this machine, a sentence each.
     pub unknown: Vec<String>,
-    /// What limits the CPUs that the workers may use, a sentence each.
+    /// Limits of the CPUs that the workers may use, a sentence each.
     pub limits: Vec<String>,
     /// The candidates in table order: by placement, then by workers.
     pub candidates: Vec<Candidate>,
     /// Lines that put the answer into effect.
     pub advice: Vec<Advice>,
-    /// How the sweep was laid out.
+    /// Design of the sweep.
     pub design: SweepDesign,
-    /// What follows from the samples.
+    /// Observations that follow from the samples.
     pub observations: Vec<Observation>,
     /// Every sample of every finished block.
     pub samples: Vec<Sample>,
@@ -54,7 +54,7 @@ impl ThreadSweep {
     }
 }
 
-/// What the best candidate is best at.
+/// Goal of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
@@ -69,13 +69,13 @@ pub enum Goal {
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadAnswer {
-    /// How sure it is.
+    /// Certainty of the answer.
     pub verdict: ThreadVerdict,
     /// The answer in one sentence.
     pub sentence: String,
     /// The arm to use.
     pub arm: String,
-    /// Its workers.
+    /// Number of workers.
     pub workers: u32,
     /// The other arms that were shown to be as good, within the practical bound.
     pub equal: Vec<String>,
@@ -86,7 +86,7 @@ pub struct ThreadAnswer {
     pub regret: Option<f64>,
 }
 
-/// How sure an answer is.
+/// Certainty of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThreadVerdict {
@@ -109,14 +109,14 @@ pub struct Candidate {
     pub arm: Arm,
     /// The blocks in which it ran.
     pub blocks: u32,
-    /// What the evidence says of it.
+    /// Standing of the candidate by the evidence.
     pub standing: Standing,
     /// Why it did not run to its end, if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// What the evidence says of a candidate.
+/// Standing of a candidate by the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
@@ -139,11 +139,11 @@ pub struct Advice {
     pub tool: String,
     /// The line, ready for a shell or a configuration file.
     pub line: String,
-    /// Whether the program and this machine have a use for it.
+    /// True if the program and this machine have a use for it.
     pub fits: bool,
 }
 
-/// How a sweep was laid out.
+/// Design of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepDesign {
     /// The seed of every random order.

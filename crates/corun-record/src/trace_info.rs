@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::record::Body;
 use crate::trace_plan::TracePlan;
 
-/// What `corun trace info` shows. Warm-up intervals count like all others.
+/// Document of `corun trace info`. Warm-up intervals count like all others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceInfo {
-    /// What the trace says of itself at its start.
+    /// Opening of the trace.
     pub opening: TraceOpening,
-    /// What it says at its end; absent if the tracer did not finish.
+    /// Closing of the trace; absent if the tracer did not finish.
     pub closing: Option<TraceClosing>,
     /// The threads, in the order in which they were met.
     pub threads: Vec<TracedThread>,
-    /// Whether it holds the bytes of its instructions, without which it cannot be simulated.
+    /// True if it holds the bytes of its instructions, without which it cannot be simulated.
     pub has_code: bool,
-    /// What is wrong with the file; what follows is what could be read.
+    /// Damage of the file; what follows is what could be read.
     pub damage: Option<String>,
     /// Recorded instructions.
     pub instructions: u64,
@@ -39,14 +39,14 @@ pub struct TraceInfo {
     pub hottest: Vec<HotBlock>,
 }
 
-/// What a trace says of itself at its start.
+/// Opening of a trace: its origin and plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceOpening {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// A hash of the environment: equal if the variables are.
     pub environment: String,
-    /// What traced it.
+    /// The tracer.
     pub tracer: UsedTracer,
     /// The CPU's name.
     pub cpu: String,
@@ -56,9 +56,9 @@ pub struct TraceOpening {
     pub kernel: String,
     /// When tracing began: RFC 3339, in UTC.
     pub started: String,
-    /// What was to be recorded.
+    /// Plan of the recording.
     pub plan: TracePlan,
-    /// What a reader should know, a sentence each.
+    /// Remarks for the reader, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -71,24 +71,24 @@ pub struct UsedTracer {
     pub version: String,
 }
 
-/// What a trace says of itself at its end.
+/// Closing of a trace: its end and totals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceClosing {
-    /// How the program ended; absent if that was not seen.
+    /// Ending of the program; absent if that was not seen.
     pub ending: Option<TracedEnding>,
-    /// The same in words.
+    /// The ending in words.
     pub sentence: Option<String>,
     /// Instructions of all threads, recorded or not, if the tracer counted them.
     pub instructions: Option<u64>,
-    /// The same command without a tracer, if it was run and ended alike.
+    /// Native run: the same command without a tracer, if it was run and ended alike.
     pub native: Option<NativeRun>,
-    /// What was recorded of each thread.
+    /// Recorded threads.
     pub threads: Vec<TracedThread>,
-    /// What a reader should know, a sentence each.
+    /// Remarks for the reader, a sentence each.
     pub remarks: Vec<String>,
 }
 
-/// How a traced program ended.
+/// Ending of a traced program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TracedEnding {
@@ -100,7 +100,7 @@ pub enum TracedEnding {
     Interrupted,
 }
 
-/// The same command without a tracer.
+/// Native run: the same command without a tracer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NativeRun {
     /// Wall time in seconds.
@@ -113,10 +113,10 @@ pub struct NativeRun {
     pub hertz: Option<[f64; 2]>,
 }
 
-/// What was recorded of a thread.
+/// Recording of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedThread {
-    /// Its number in the kernel.
+    /// Number of the thread in the kernel.
     pub tid: u32,
     /// Recorded instructions.
     pub instructions: u64,
@@ -162,27 +162,27 @@ pub struct TraceFootprint {
     pub lines: u64,
     /// Distinct pages of 4 KiB.
     pub pages: u64,
-    /// Whether there may be more.
+    /// True if there may be more.
     pub at_least: bool,
 }
 
 /// A block that was executed often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HotBlock {
-    /// Its address.
+    /// Address of the block.
     pub address: u64,
-    /// How often it was executed.
+    /// Number of its executions.
     pub executions: u64,
-    /// Its part of all instructions.
+    /// Share of all instructions.
     pub share: f64,
-    /// Its instructions.
+    /// Instructions of the block.
     pub instructions: Vec<DisassembledInstruction>,
 }
 
 /// An instruction in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DisassembledInstruction {
-    /// Its address.
+    /// Address of the instruction.
     pub address: u64,
     /// As an assembler has it.
     pub text: String,

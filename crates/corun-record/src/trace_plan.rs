@@ -5,7 +5,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to record, counted in instructions of all threads together.
+/// Plan of a recording, counted in instructions of all threads together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TracePlan {
@@ -16,12 +16,12 @@ pub enum TracePlan {
     Window {
         /// Left out before it.
         skip: u64,
-        /// Its length; to the end of the run if there is none.
+        /// Length; to the end of the run if there is none.
         length: Option<u64>,
     },
     /// Intervals spread over a run of a known length, one in each part, each after a warm-up interval.
     Samples {
-        /// How many intervals lie in equal parts of the run.
+        /// Number of intervals, each in one of as many equal parts of the run.
         count: u32,
         /// Instructions of a counted interval.
         length: u64,
@@ -29,7 +29,7 @@ pub enum TracePlan {
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,
-        /// Where they lie in their parts: at random places that this number chooses, or in the middle if it is 0.
+        /// Seed of the places in their parts; 0 for the middle of each.
         #[serde(default, skip_serializing_if = "is_zero")]
         seed: u64,
         /// Instructions before each warm-up, at most, of which only the lines that they touch are
@@ -59,9 +59,9 @@ pub enum TracePlan {
     After {
         /// Instructions before it.
         skip: u64,
-        /// How many of the last of them are recorded to fill caches and predictors.
+        /// Number of the last of them, recorded to fill caches and predictors.
         warm_up: u64,
-        /// What is recorded of the part.
+        /// Plan of the part that counts.
         rest: Box<TracePlan>,
     },
     /// Nothing: the instructions of the whole run are counted, and its output is thrown away.
@@ -73,16 +73,16 @@ pub enum TracePlan {
 /// An interval of a run that stands for others, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedPoint {
-    /// Its first instruction, counted over all threads.
+    /// First instruction, counted over all threads.
     pub begin: u64,
-    /// How many it stands for, its own included.
+    /// Number of instructions it represents, its own included.
     pub instructions: u64,
-    /// How many of them are not recorded.
+    /// Number of them that are not recorded.
     pub left_out: u64,
 }
 
 impl TracePlan {
-    /// What is recorded of the part that counts, and how many instructions lie before that part.
+    /// Plan of the part that counts, and the number of instructions before that part.
     pub fn rest(&self) -> (&Self, u64) {
         match self {
             Self::After { skip, rest, .. } => (rest, *skip),
@@ -105,7 +105,7 @@ impl TracePlan {
         begins.zip(&ends).map(|(begin, end)| begin..*end).filter(|part| !part.is_empty()).collect()
     }
 
-    /// How many intervals it has that each stand for more than themselves; none if it is of another kind.
+    /// Number of intervals that each represent more than themselves; none if it is of another kind.
     pub fn windows(&self) -> Option<u32> {
         match self.rest().0 {
             Self::Samples { count, total, first_part, .. } => {
@@ -127,7 +127,8 @@ impl TracePlan {
         }
     }
 
-    /// The same with windows at other random places, which this number chooses; none if they do not lie at random places.
+    /// The plan with windows at other random places, which this number chooses; none if they do not lie at random
+    /// places.
     pub fn with_seed(&self, seed: u64) -> Option<Self> {
         match *self {
             Self::Samples {
@@ -149,7 +150,7 @@ impl TracePlan {
         }
     }
 
-    /// Whether the run is one that the user does not see.
+    /// True if the run is one that the user does not see.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Count | Self::Learn)
     }

@@ -48,7 +48,7 @@ impl Tree {
         }
     }
 
-    /// What a single value says; none of lists and tables, and of nothing.
+    /// Text of a single value; none of lists and tables, and of nothing.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Flag(is_so) => Some(if *is_so { "yes" } else { "no" }.to_owned()),

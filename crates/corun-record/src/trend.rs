@@ -10,7 +10,7 @@ use crate::run_comparison::{ChangeAnswer, Sense};
 /// The series of a workload's observations over runs, with the changes of their level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
-    /// What was run.
+    /// The work.
     pub workload: String,
     /// The runs, the oldest first.
     pub runs: Vec<TrendRun>,
@@ -31,9 +31,9 @@ impl Body for Trend {
 pub struct TrendRun {
     /// The name by which it was given.
     pub name: String,
-    /// Its start, UTC, RFC 3339.
+    /// Start of the run, UTC, RFC 3339.
     pub started: String,
-    /// What is not as in the run before, a sentence each: another kernel, another version of corun.
+    /// Changes against the run before, a sentence each: another kernel, another version of corun.
     pub changed: Vec<String>,
 }
 
@@ -43,21 +43,21 @@ pub struct TrendSeries {
     /// The model of the core that it was simulated on; absent where it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_model: Option<String>,
-    /// What is observed.
+    /// Metric that is observed.
     pub metric: Metric,
-    /// Where the values come from.
+    /// Source of the values.
     pub source: Source,
     /// The arm.
     pub arm: String,
     /// The arm that the metric itself compares with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// What is counted or timed, where the metric alone does not say.
+    /// Quantity counted or timed, where the metric alone does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// The unit of the values.
     pub unit: String,
-    /// Whether more is better.
+    /// Sense of the metric.
     pub sense: Sense,
     /// The values, in the order of the runs.
     pub points: Vec<TrendPoint>,
@@ -72,7 +72,7 @@ pub struct TrendPoint {
     pub run: u32,
     /// The value, with the run's own interval.
     pub estimate: Estimate,
-    /// Whether other programs took so much of the workers' CPUs that the value is not judged.
+    /// True if other programs took so much of the workers' CPUs that the value is not judged.
     #[serde(default)]
     pub disturbed: bool,
 }
@@ -86,6 +86,6 @@ pub struct TrendChange {
     pub ratio: f64,
     /// The probability of so distant levels under runs whose order means nothing.
     pub probability: f64,
-    /// What it is.
+    /// The answer.
     pub answer: ChangeAnswer,
 }

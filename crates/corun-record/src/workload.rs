@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Body;
 
-/// What `corun bench list` shows.
+/// List of `corun bench list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadList {
     /// The workloads, in the order of the registry.
@@ -15,23 +15,23 @@ pub struct WorkloadList {
 /// A workload in full, as `corun bench show` has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadDescription {
-    /// Its name, as the command line takes it.
+    /// Name of the workload, as the command line takes it.
     pub name: String,
-    /// What it does, one line.
+    /// Summary in one line.
     pub summary: String,
-    /// What it exercises: with its default parameters first, then what its parameters can add.
+    /// Resources that it exercises: with its default parameters first, then what its parameters can add.
     pub tags: Vec<String>,
-    /// What can be set.
+    /// Parameters.
     pub parameters: Vec<WorkloadParameter>,
-    /// What one operation is.
+    /// Meaning of one operation.
     pub operation: String,
-    /// What its rate counts: a plural noun.
+    /// Unit of its rate: a plural noun.
     pub counted: String,
-    /// How its workers come about unless the user says otherwise.
+    /// Kind of its workers unless the user says otherwise.
     pub default_mode: DefaultMode,
     /// The placements in which it shows what it is about.
     pub default_placement: DefaultPlacement,
-    /// How to make two workers share a cache line, if that is possible.
+    /// Parameters that make two workers share a cache line, if that is possible.
     pub line_sharing: Option<LineSharing>,
     /// The most that each worker writes to temporary files, in bytes.
     pub disk_bytes: u64,
@@ -39,9 +39,9 @@ pub struct WorkloadDescription {
     pub least_operations: u64,
     /// The row of a published suite that it is; absent for a workload of corun's own.
     pub row: Option<SuiteRow>,
-    /// What else is counted beside operations.
+    /// Tallies counted beside operations.
     pub tallies: Vec<WorkloadTally>,
-    /// What is subtracted from its time.
+    /// Overhead subtracted from its time.
     pub subtracts: Option<String>,
     /// Why it cannot run on this machine.
     pub unavailable: Option<String>,
@@ -52,13 +52,13 @@ pub struct WorkloadDescription {
 pub struct WorkloadParameter {
     /// The name before the equals sign.
     pub name: String,
-    /// What it sets, one line.
+    /// Summary in one line.
     pub summary: String,
     /// The value it has unless set.
     pub default: String,
     /// The values it takes.
     pub domain: ParameterDomain,
-    /// The same in words.
+    /// The expected values in words.
     pub expected: String,
 }
 
@@ -72,7 +72,7 @@ pub enum ParameterDomain {
     File,
     /// A whole number.
     Count {
-        /// What is counted, a plural noun.
+        /// Unit that is counted, a plural noun.
         unit: String,
         /// The smallest value.
         least: u64,
@@ -95,11 +95,11 @@ pub enum ParameterDomain {
 pub struct ParameterChoice {
     /// The value, as a user types it.
     pub value: String,
-    /// What it means, one line.
+    /// Meaning in one line.
     pub summary: String,
 }
 
-/// How the workers of a workload come about.
+/// Kind of the workers of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DefaultMode {
@@ -142,15 +142,15 @@ pub struct LineSharing {
 pub struct SuiteRow {
     /// The suite.
     pub suite: String,
-    /// What the table calls it.
+    /// Name in the table.
     pub name: String,
-    /// What its figure says.
+    /// Meaning of its figure.
     pub figure: RowFigure,
     /// Operations that the original counts for each that it does.
     pub credit: f64,
 }
 
-/// How a table gives a workload's speed.
+/// Form of a workload's speed in a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RowFigure {
@@ -168,7 +168,7 @@ pub enum RowFigure {
 /// Another count of the same work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadTally {
-    /// What is counted: a plural noun.
+    /// Unit that is counted: a plural noun.
     pub counted: String,
 }
 

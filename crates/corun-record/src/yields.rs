@@ -15,7 +15,7 @@ use crate::json::Document;
 use crate::observation::Estimate;
 use crate::placement::Placement;
 
-/// What `corun predict --record` writes: a yield that was measured on siblings, and the core that they are of.
+/// Document that `corun predict --record` writes: a yield that was measured on siblings, and the core that they are of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct YieldRecord {
     /// Always `corun-yield`.
@@ -26,7 +26,7 @@ pub struct YieldRecord {
     pub corun_version: String,
     /// The core.
     pub core: RecordedCore,
-    /// How it is known that the logical CPUs are siblings.
+    /// Evidence that the logical CPUs are siblings.
     pub siblings: SiblingEvidence,
     /// The program.
     pub program: RecordedProgram,
@@ -66,7 +66,7 @@ pub struct RecordedCore {
     pub kernel: Option<String>,
     /// Logical CPUs of the core.
     pub smt_width: u32,
-    /// Whether it is the core of a virtual machine.
+    /// True if it is the core of a virtual machine.
     pub is_virtual: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct RecordedCore {
 pub struct RecordedProgram {
     /// The name of its file, or of the built-in workload.
     pub name: String,
-    /// Whether it is a built-in workload.
+    /// True if it is a built-in workload.
     pub is_built_in: bool,
     /// The parameters of a built-in workload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

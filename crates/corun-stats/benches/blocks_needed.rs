@@ -17,7 +17,7 @@ const TARGET: f64 = 0.01;
 const LEVEL: f64 = 0.95;
 /// The deviation of a run of the noisy pair.
 const RUN_NOISE: f64 = 0.03;
-/// Where counting ends; some unpaired intervals never get narrow.
+/// Limit of the count; some unpaired intervals never get narrow.
 const MAX_BLOCKS: usize = 1_000;
 const EXPERIMENTS: u64 = 100;
 const SEED: u64 = 1;

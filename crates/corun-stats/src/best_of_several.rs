@@ -23,7 +23,7 @@ impl SharedLevel {
     }
 }
 
-/// What a comparison shows of the first candidate beside the second.
+/// Standing of the first candidate against the second in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Better by any amount.
@@ -36,7 +36,7 @@ pub enum Standing {
     Open,
 }
 
-/// What an estimate of `ln(first / second)`, at the level of one comparison, shows of the first.
+/// Standing of the first by an estimate of `ln(first / second)`, at the level of one comparison.
 ///
 /// No difference is claimed that two identical arms can show by noise alone: `noise_floor`. All on the log scale.
 pub fn standing(estimate: &Estimate, practical: f64, noise_floor: f64) -> Standing {

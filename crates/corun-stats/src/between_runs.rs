@@ -12,15 +12,15 @@ use crate::estimate::{Estimate, student_t};
 /// 95 % of the differences between two equal runs are then at most 6.9 % (1.96 deviations of a difference).
 /// `docs/comparing.md` has measured differences of equal runs, and how often false alarms are raised with this floor.
 pub const FLOOR_DEVIATION: f64 = 0.025;
-/// How many degrees of freedom of a history the floor weighs as much as: a long history replaces it.
+/// Weight of the floor, in degrees of freedom of a history: a long history replaces it.
 const FLOOR_WEIGHT: f64 = 2.5;
 
-/// What one run says of a quantity: its logarithm, and how well the run's own blocks know it.
+/// Value of a quantity in one run: its logarithm, and the standard error by the run's own blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunValue {
     /// The natural logarithm of the value.
     pub log: f64,
-    /// Its standard error within the run, on the log scale.
+    /// Standard error within the run, on the log scale.
     pub standard_error: f64,
     /// The blocks that it rests on.
     pub blocks: u32,
@@ -41,7 +41,7 @@ impl RunValue {
         Some(Self { log: value.ln(), standard_error: (high / low).ln() / 2.0 / reach, blocks })
     }
 
-    /// The same as an estimate, with its interval at `level`; `None` if it is not finite, or unless 0 < `level` < 1.
+    /// The value as an estimate, with its interval at `level`; `None` if it is not finite, or unless 0 < `level` < 1.
     pub fn estimate(&self, level: f64) -> Option<Estimate> {
         let is_finite = self.log.is_finite() && self.standard_error.is_finite();
         is_finite
@@ -71,7 +71,7 @@ pub fn since_last_change(runs: &[RunValue]) -> &[RunValue] {
     &runs[last..]
 }
 
-/// How much equal runs of one quantity differ beyond what their own blocks explain, on the log scale.
+/// Difference between equal runs of one quantity beyond what their own blocks explain, on the log scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BetweenRuns {
     /// The part of the variance that is fixed: the floor's.

@@ -27,7 +27,7 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether `log` lies in the interval, its limits included.
+    /// True if `log` lies in the interval, its limits included.
     pub fn holds(&self, log: f64) -> bool {
         (self.low..=self.high).contains(&log)
     }
@@ -44,13 +44,13 @@ pub struct Estimate {
     pub high: f64,
     /// The nominal confidence of the interval, such as 0.95.
     pub level: f64,
-    /// How many blocks it rests on.
+    /// Number of blocks.
     pub blocks: u32,
     /// The standard error of [`log`](Self::log).
     pub standard_error: f64,
-    /// How many independent values the interval rests on: the blocks, or batches of them.
+    /// Number of independent values that the interval rests on: the blocks, or batches of them.
     pub batches: u32,
-    /// What the limits reach further than chance does, on the log scale.
+    /// Allowance: how far the limits reach beyond chance, on the log scale.
     pub allowance: f64,
 }
 
@@ -61,7 +61,7 @@ impl Estimate {
         Self { log, low, high, level, blocks, standard_error, batches, allowance }
     }
 
-    /// The same with limits that reach further by `allowance`, at every level.
+    /// The estimate with limits that reach further by `allowance`, at every level.
     pub fn allowing(&self, allowance: f64) -> Self {
         Self {
             low: self.low - allowance,
@@ -91,7 +91,7 @@ impl Estimate {
         self.standard_error * f64::from(self.blocks).sqrt()
     }
 
-    /// The same data at another confidence; `None` unless 0 < `level` < 1.
+    /// The estimate at another confidence; `None` unless 0 < `level` < 1.
     pub fn at_level(&self, level: f64) -> Option<Self> {
         let reach = student_t(level, self.batches)? * self.standard_error + self.allowance;
         Some(Self { low: self.log - reach, high: self.log + reach, level, ..*self })
@@ -114,8 +114,8 @@ pub fn paired(log_ratios: &[f64], level: f64) -> Option<Estimate> {
         .filter(|estimate| estimate.half_width().is_finite())
 }
 
-/// How many standard errors a two-sided t interval at `level` of so many values reaches to each side;
-/// `None` below two values, or unless 0 < `level` < 1.
+/// Half width of a two-sided t interval at `level` of so many values, in standard errors; `None`
+/// below two values, or unless 0 < `level` < 1.
 ///
 /// For many blocks the normal quantile with the first term of its expansion (Abramowitz and Stegun
 /// 1964, 26.7.5), which is closer there than the inverse of the incomplete beta function.

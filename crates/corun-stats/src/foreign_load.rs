@@ -35,23 +35,24 @@ impl ForeignLoad {
         Self { blocks }
     }
 
-    /// Whether load was seen often enough that blocks may be alike because of it.
+    /// True if load was seen often enough that blocks may be alike because of it.
     pub fn is_seen(&self) -> bool {
         self.share_above(WAITED) > SEEN
     }
 
-    /// Whether it was so heavy and so frequent that nothing can be said of the arms themselves.
+    /// True if it was so heavy and so frequent that nothing can be said of the arms themselves.
     pub fn decides(&self) -> bool {
         self.share_above(HEAVY) >= 0.5
     }
 
-    /// Whether load was seen in half of the blocks or more: what is said of the arms then holds beside such load.
+    /// True if load was seen in half of the blocks or more: what is said of the arms then holds beside such load.
     pub fn is_in_most_blocks(&self) -> bool {
         self.share_above(WAITED) >= 0.5
     }
 
-    /// What load may have added to the mean log ratio of throughputs, either way: the difference of
-    /// what it took from the arms; where one is not known, what it took from the other.
+    /// Allowance for what load may have added to the mean log ratio of throughputs, either way: the
+    /// difference of what it took from the arms; where one is not known, what it took from the
+    /// other.
     pub fn allowance(&self) -> f64 {
         let lost = |share: f64| (1.0 - share.clamp(0.0, MAX_LOST)).ln();
         let differences = self.blocks.iter().filter_map(|pair| match pair {
@@ -107,7 +108,7 @@ fn batch_means(values: &[f64], batches: usize, mean: f64, level: f64) -> Option<
     Estimate::of(mean, standard_error, blocks, batches as u32).at_level(level)
 }
 
-/// Whether neighbours are more alike than chance makes them: their correlation (Anderson 1942).
+/// True if neighbours are more alike than chance makes them: their correlation (Anderson 1942).
 fn are_alike(values: &[f64]) -> bool {
     let count = values.len();
     if count < ALIKE_FROM_BLOCKS {

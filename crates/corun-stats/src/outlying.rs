@@ -20,9 +20,9 @@ const FEWEST: usize = 3;
 pub struct Outlying {
     /// Which of the values it is.
     pub index: usize,
-    /// How far its value lies from the mean of the rest, on the log scale.
+    /// Distance of its value from the mean of the rest, on the log scale.
     pub distance: f64,
-    /// The same in deviations of such a distance: a studentized deleted residual.
+    /// Distance in deviations of such a distance: a studentized deleted residual.
     pub deviations: f64,
     /// The probability that the most distant one of so many sources that belong together lies this far off, at most
     /// (Bonferroni).

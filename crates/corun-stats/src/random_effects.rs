@@ -36,8 +36,8 @@ pub struct RandomEffects {
     pub between_interval: Interval,
     /// The deviation of a source's value that its own error explains: the root of the mean variance.
     pub within: f64,
-    /// Where the level of one further source is expected, with what is unknown of the deviation between sources (Nagashima,
-    /// Noma and Furukawa 2019); absent below three sources.
+    /// Prediction interval of the level of one further source, with what is unknown of the deviation between sources
+    /// (Nagashima, Noma and Furukawa 2019); absent below three sources.
     pub further: Option<Interval>,
 }
 
@@ -65,9 +65,10 @@ pub fn random_effects(values: &[RunValue], level: f64) -> Option<RandomEffects> 
     })
 }
 
-/// Where the level of a further source is expected: the distribution of the variance between sources that Q-profiles give
-/// (as for its interval), and for each of its quantiles a normal distribution of the level around the mean of that variance.
-/// The error of the mean is drawn out as the t distribution asks for at this level. Never narrower than the mean's interval.
+/// Prediction interval of the level of a further source: the distribution of the variance between sources that Q-profiles
+/// give (as for its interval), and for each of its quantiles a normal distribution of the level around the mean of that
+/// variance. The error of the mean is drawn out as the t distribution asks for at this level. Never narrower than the
+/// mean's interval.
 fn further(values: &[RunValue], chi_squared: &ChiSquared, mean: Interval) -> Option<Interval> {
     let level = mean.level;
     let freedom = (values.len() - 1) as f64;
@@ -166,7 +167,7 @@ struct Weighted {
     mean: f64,
     /// Cochran's Q with these weights.
     squares: f64,
-    /// Its derivative by the variance between sources, negated.
+    /// Derivative by the variance between sources, negated.
     slope: f64,
 }
 

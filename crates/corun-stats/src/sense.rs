@@ -1,16 +1,16 @@
 //! Which figures say something. Two or three blocks of noise give intervals over orders of magnitude, which no table
 //! and no sentence should repeat as if they were results.
 
-/// What stands in place of a figure that says nothing.
+/// Text in place of a figure that says nothing.
 pub const TOO_UNCERTAIN: &str = "too uncertain to say";
 
-/// Whether an interval `low` to `high` around a positive `value` says something: it reaches no further than the
+/// True if an interval `low` to `high` around a positive `value` says something: it reaches no further than the
 /// value itself, ± 100 %.
 pub fn says_something(value: f64, low: f64, high: f64) -> bool {
     (high - low) / 2.0 <= value.abs() && value.is_finite()
 }
 
-/// Whether a noise floor or another difference from 1 says something: beyond 100 % it tells noise from noise.
+/// True if a noise floor or another difference from 1 says something: beyond 100 % it tells noise from noise.
 pub fn is_difference(share: f64) -> bool {
     share.abs() <= 1.0
 }

@@ -43,7 +43,7 @@ pub fn outliers(values: &[f64]) -> Vec<usize> {
     (0..values.len()).filter(|&index| distances[index] > OUTLIER_SCORE * yardstick).collect()
 }
 
-/// How far values rise or fall with their order.
+/// Drift: rise or fall of values with their order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Spearman's rank correlation of value and order: 1 ever rising, -1 ever falling.
@@ -53,7 +53,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Whether chance is an unlikely explanation (below 1 %).
+    /// True if chance is an unlikely explanation (below 1 %).
     pub fn is_unusual(&self) -> bool {
         self.probability < DRIFT_PROBABILITY
     }

@@ -15,16 +15,16 @@ use rand_distr::{Distribution, StandardNormal, StudentT};
 use crate::simulation::tally::{check, seed, share};
 use crate::simulation::{Drift, Machine, Noise};
 
-/// Where the true share comes close to a limit.
+/// Comparisons where the true share comes close to a limit.
 const COMPARISONS: u64 = 10_000;
 const FEW_COMPARISONS: u64 = 2_000;
 const SERIES: u64 = 4_000;
-/// What `corun compare --over-time` asks for.
+/// Error rate of `corun compare --over-time`.
 const ERROR_RATE: f64 = 0.04;
 const BLOCKS: u32 = 10;
 const HISTORIES: [usize; 3] = [0, 3, 10];
 
-/// What a run moves all of its samples by, on the log scale.
+/// Shift of all samples of a run, on the log scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shift {
     /// Not at all.
@@ -129,7 +129,7 @@ fn stored(estimate: &Estimate) -> RunValue {
     found.expect("a positive value")
 }
 
-/// What is made of two runs after a history.
+/// Comparison of two runs after a history.
 #[derive(Debug, Clone, Copy)]
 struct Compared {
     verdict: Verdict,

@@ -13,10 +13,10 @@ use crate::simulation::planned::Variances;
 use crate::simulation::tally::{check, seed, share};
 use crate::simulation::{Drift, Experiment, Foreign, Machine, Noise, RUN_NOISE};
 
-/// Where the true share is far from the limits.
+/// Replications where the true share is far from the limits.
 const FEW_REPLICATIONS: u64 = 20_000;
 const REPLICATIONS: u64 = 40_000;
-/// Where the true share comes close to a limit.
+/// Replications where the true share comes close to a limit.
 const MANY_REPLICATIONS: u64 = 200_000;
 
 /// A true ratio of about 1.25.
@@ -142,7 +142,7 @@ fn the_bootstrap_is_a_diagnostic() {
     check("bootstrap, outliers", covered(Noise::Outliers), 0.93..=0.99).unwrap_err();
 }
 
-/// How many blocks load stays, from "shorter than a block" to "longer than most experiments".
+/// Blocks for which load stays, from "shorter than a block" to "longer than most experiments".
 const STAYS: [f64; 5] = [0.25, 1.0, 3.0, 10.0, 100.0];
 const LOADED_BLOCKS: [u32; 2] = [10, 50];
 
@@ -257,14 +257,14 @@ fn experiment(noise: Noise, drift: Drift, effect: f64, replication: u64) -> Expe
     Experiment::new(Machine::new(noise, drift, seed(), replication), effect)
 }
 
-/// How an experiment ends; all of them go through the functions that the product uses.
+/// Rule by which an experiment ends; all of them go through the functions that the product uses.
 type Rule<'a> = &'a dyn Fn(&mut Experiment) -> Estimate;
 
 fn estimate(experiment: &Experiment, level: f64) -> Estimate {
     paired(&experiment.ratios, level).expect("enough finite values")
 }
 
-/// What the product makes of a machine on which no load of others is seen.
+/// Estimate of the product on a machine on which no load of others is seen.
 fn product_estimate(experiment: &Experiment, level: f64) -> Estimate {
     steady(&experiment.ratios, level, false).expect("enough finite values")
 }
@@ -307,7 +307,7 @@ fn impatient(pleases: impl Fn(&Estimate) -> bool) -> impl Fn(&mut Experiment) ->
     }
 }
 
-/// How often the reported interval holds the truth.
+/// Share of reported intervals that hold the truth.
 fn coverage(replications: u64, noise: Noise, drift: Drift, rule: Rule) -> f64 {
     share(replications, |replication| {
         let mut experiment = experiment(noise, drift, EFFECT, replication);
@@ -315,7 +315,7 @@ fn coverage(replications: u64, noise: Noise, drift: Drift, rule: Rule) -> f64 {
     })
 }
 
-/// How often the verdict is `wanted` where the truth is `effect`.
+/// Share of verdicts that are `wanted` where the truth is `effect`.
 fn verdicts(
     replications: u64,
     noise: Noise,

@@ -14,7 +14,7 @@ use crate::simulation::tally::{check, seed, share};
 const BETWEEN: f64 = 0.02;
 const MEAN: f64 = 0.18;
 const BLOCKS: usize = 10;
-/// What `corun fleet report` allows: one campaign in twenty.
+/// Error rate of `corun fleet report`: one campaign in twenty.
 const ERROR_RATE: f64 = 0.05;
 
 /// A cluster whose true figures are known.
@@ -70,7 +70,7 @@ impl Cluster {
     }
 }
 
-/// Where the first node's level lies.
+/// Level of the first node.
 #[derive(Debug, Clone, Copy)]
 enum Level {
     Ordinary,

@@ -17,7 +17,7 @@ use rand_distr::{Distribution, StandardNormal, StudentT};
 /// The deviation of a run's log throughput, unless a machine sets another.
 pub(crate) const RUN_NOISE: f64 = 0.01;
 
-/// What a run's log throughput varies by, beside drift.
+/// Noise of a run's log throughput, beside drift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Noise {
     /// Multiplicative normal noise.
@@ -32,7 +32,7 @@ pub(crate) enum Noise {
     ClockPerRun,
 }
 
-/// How the machine changes from run to run, under all arms.
+/// Drift of the machine from run to run, under all arms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Drift {
     /// Not at all.
@@ -47,14 +47,14 @@ pub(crate) enum Drift {
 /// than from the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Foreign {
-    /// How many blocks it stays, or stays away, in the mean.
+    /// Blocks for which it stays, or stays away, in the mean.
     pub blocks: f64,
     /// The share of the time that it takes from each half where it is heaviest.
     pub takes: [f64; 2],
 }
 
 impl Foreign {
-    /// What it adds to the log ratio of the halves in the long run.
+    /// Addition to the log ratio of the halves in the long run.
     pub(crate) fn long_run(self) -> f64 {
         let steps = 1000;
         let mean = (0..steps).map(|step| {
@@ -66,19 +66,19 @@ impl Foreign {
     }
 }
 
-/// How light the load may be, as a share of the heaviest.
+/// Lower bound of the load, as a share of the heaviest.
 const LIGHTEST: f64 = 0.2;
 
 /// A machine that runs blocks of arms.
 #[derive(Debug)]
 pub(crate) struct Machine {
-    /// What a run's own noise and the drift are scaled to, in log throughput.
+    /// Scale of a run's own noise and of the drift, in log throughput.
     pub run_noise: f64,
     noise: Noise,
     drift: Drift,
     level: f64,
     foreign: Option<Foreign>,
-    /// How heavy the load of others is now.
+    /// Weight of the load of others now.
     weight: f64,
     random: ChaCha8Rng,
 }
@@ -92,7 +92,7 @@ impl Machine {
         Self { run_noise: RUN_NOISE, noise, drift, level, foreign, weight, random }
     }
 
-    /// The same machine with load of others.
+    /// The machine with load of others.
     pub(crate) fn with(mut self, foreign: Foreign) -> Self {
         self.foreign = Some(foreign);
         self.weight = if self.random.random_bool(0.5) { self.fresh_weight() } else { 0.0 };
@@ -127,7 +127,7 @@ impl Machine {
         (measured, waits)
     }
 
-    /// What others take from a run of this half of the arms.
+    /// Time that others take from a run of this half of the arms.
     fn waited(&mut self, runs_a_block: usize, half: usize) -> f64 {
         let Some(foreign) = self.foreign else { return 0.0 };
         if self.random.random_bool((1.0 / (foreign.blocks * runs_a_block as f64)).min(1.0)) {
@@ -136,7 +136,7 @@ impl Machine {
         foreign.takes[half] * self.weight
     }
 
-    /// What one run measures beside its arm's true value.
+    /// Measurement of one run beside its arm's true value.
     fn run(&mut self) -> f64 {
         self.level += match self.drift {
             Drift::Still => 0.0,
@@ -174,7 +174,7 @@ pub(crate) struct Experiment {
     pub ratios: Vec<f64>,
     /// Second arm over its twin.
     pub twins: Vec<f64>,
-    /// What the workers of both arms waited, each the mean of the arm and its twin.
+    /// Waiting of the workers of both arms, each the mean of the arm and its twin.
     pub waits: Vec<[Option<f64>; 2]>,
 }
 
@@ -184,7 +184,7 @@ impl Experiment {
         Self { machine, effect, ratios: Vec::new(), twins: Vec::new(), waits: Vec::new() }
     }
 
-    /// The same experiment with as many further blocks as make `blocks`.
+    /// The experiment with as many further blocks as make `blocks`.
     pub(crate) fn run_to(&mut self, blocks: u32) {
         while self.ratios.len() < blocks as usize {
             let ([first, first_twin, second, second_twin], waits) =

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// What happens at one analysis of one replication; the noise's deviation is 1.
+/// State at one analysis of one replication; the noise's deviation is 1.
 #[derive(Debug, Clone, Copy)]
 struct AtAnalysis {
     half_width: f64,

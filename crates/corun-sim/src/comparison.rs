@@ -9,11 +9,11 @@ use crate::spread::Spread;
 /// A placement against another one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What the ratio is called; [`Metric::Makespan`] is how much longer the workers take than alone.
+    /// Metric of the ratio; [`Metric::Makespan`] is the slowdown of the workers against themselves alone.
     pub metric: Metric,
     /// The placement.
     pub placement: Placement,
-    /// What it is compared with.
+    /// Placement that it is compared with.
     pub against: Placement,
     /// The ratio over all phases, or why its figure cannot be.
     pub value: Result<Spread, Implausible>,

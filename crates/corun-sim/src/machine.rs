@@ -19,7 +19,7 @@ pub(crate) const DETAILED: u64 = 1 << 13;
 /// Cores at work.
 pub(crate) struct Machine<F> {
     cores: Vec<Core<F>>,
-    /// Whether each core's program has ended.
+    /// For each core, true once its program has ended.
     ended: Vec<bool>,
     memory: Memory,
     watch: Watch,
@@ -44,7 +44,7 @@ impl<F: InstructionSource> Machine<F> {
         self.memory.expect_earlier_lines(now);
     }
 
-    /// What a thread of a core has done up to now.
+    /// Counts of a thread of a core up to now.
     pub(crate) fn state(&self, core: usize, thread: usize) -> State {
         let requests = self.memory.requests(core, thread);
         State { requests, ..self.cores[core].state(thread) }
@@ -68,12 +68,12 @@ impl<F: InstructionSource> Machine<F> {
         self.cores.iter_mut().for_each(|core| core.begin_with(thread));
     }
 
-    /// How many cores there are.
+    /// Number of cores.
     pub(crate) fn cores(&self) -> usize {
         self.cores.len()
     }
 
-    /// What a thread of a core executes.
+    /// Instruction source of a thread of a core.
     pub(crate) fn source(&self, core: usize, thread: usize) -> &F {
         self.cores[core].source(thread)
     }
@@ -222,12 +222,12 @@ mod tests {
         cycles_of(&work)
     }
 
-    /// The same with an instruction for each core.
+    /// Cycles with an instruction for each core.
     fn cycles_of(work: &[(&[u8], u64)]) -> Vec<(u64, u64)> {
         cycles_on(&corun_model::find("zen4").unwrap(), work)
     }
 
-    /// The same on another core.
+    /// Cycles on another core.
     fn cycles_on(model: &CoreModel, work: &[(&[u8], u64)]) -> Vec<(u64, u64)> {
         let timings = TimingTable::of(model).unwrap();
         let mut lowering = Lowering::new(model, &timings);

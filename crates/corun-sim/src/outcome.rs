@@ -15,7 +15,7 @@ pub struct Outcome {
     pub placement: Placement,
     /// Each phase; never none.
     pub phases: Vec<Phase>,
-    /// The same placement, its workers begun where those of a placement begin that is compared with it.
+    /// Phases of the placement with its workers begun where those of a placement begin that is compared with it.
     pub matched: Vec<Phase>,
 }
 
@@ -68,8 +68,8 @@ impl Outcome {
         all
     }
 
-    /// What of its workers differs most from those of `reference` that count the same, as a sentence: events in 1000
-    /// instructions.
+    /// Largest difference of its workers from those of `reference` that count the same, as a sentence: events in
+    /// 1000 instructions.
     pub fn differs(&self, reference: &Self) -> String {
         let rates = |outcome: &Self, is_reference: bool| -> Vec<(&'static str, f64)> {
             let phases =
@@ -154,7 +154,7 @@ impl Outcome {
         (self.cores() > 0).then(|| self.on_each())
     }
 
-    /// How much longer its workers take than those of `reference`, each against itself: the core
+    /// Ratio of its workers' times to those of `reference`, each against itself: the core
     /// equivalence, if this is `packed` and the reference `spread`. None if the workers differ.
     pub fn time_against(&self, reference: &Self) -> Option<Spread> {
         let mean = |phase: &Phase| -> Option<f64> {

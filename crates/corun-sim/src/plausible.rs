@@ -11,7 +11,7 @@ pub const MIN_YIELD: f64 = 0.3;
 const WARMED: u64 = 4;
 /// Instructions of which cold caches cost no more than a few in a hundred.
 const LONG: u64 = 100_000_000;
-/// How far a figure may lie outside its bounds because windows end between two instructions.
+/// Tolerance of a figure outside its bounds, because windows end between two instructions.
 const ROUNDING: f64 = 0.01;
 /// Instructions that a rename slot holds at most: two that were fused.
 const FUSED: u32 = 2;
@@ -22,15 +22,15 @@ const FUSED: u32 = 2;
     "expected {} {} to {}, found {}{}", figure, shown(*least), shown(*most), shown(*found), because(reason)
 )]
 pub struct Implausible {
-    /// What it is called.
+    /// Name of the figure.
     pub figure: String,
-    /// What was found: the mean, or the phase that lies outside.
+    /// Simulated value: the mean, or the phase that lies outside.
     pub found: f64,
     /// The least that it can be.
     pub least: f64,
     /// The most that it can be.
     pub most: f64,
-    /// What differs, if that is known.
+    /// Difference, if that is known.
     pub reason: String,
 }
 
@@ -47,7 +47,7 @@ fn because(reason: &str) -> String {
 }
 
 impl Implausible {
-    /// The same with what differs.
+    /// The error with its reason.
     #[must_use]
     pub fn with(self, reason: String) -> Self {
         Self { reason, ..self }
@@ -62,7 +62,7 @@ pub fn of_yield(name: &str, value: Spread, threads: f64) -> Result<(), Implausib
     within(name, value, MIN_YIELD, threads.max(1.0))
 }
 
-/// How much longer workers take, of which up to `threads` share a core, than workers alone.
+/// Check of the slowdown of workers, of which up to `threads` share a core, against workers alone.
 ///
 /// # Errors
 /// If its mean or a phase lies outside 1 to what the least yield means.
@@ -71,8 +71,8 @@ pub fn of_time(name: &str, value: Spread, threads: f64) -> Result<(), Implausibl
     within(name, value, 1.0, threads / MIN_YIELD)
 }
 
-/// What must be said of `counted` instructions after so many of a warm-up, of a recorded thread of `all`, where what
-/// they find in caches and predictors hangs on how little was executed before.
+/// Caveat on `counted` instructions after so many of a warm-up, of a recorded thread of `all`, where what they find
+/// in caches and predictors hangs on how little was executed before.
 pub fn cold_start(all: u64, warm_up: u64, counted: u64) -> Option<String> {
     let is_much = counted.saturating_mul(2) > all;
     let is_little = warm_up < counted / WARMED;

@@ -11,15 +11,15 @@ use corun_model::{CoreModel, LINE};
 const PAGE: u64 = 4096;
 /// A ring with more places is as quick as a part of it in a part of the memory.
 const LARGE: u32 = 1 << 15;
-/// That part.
+/// Divisor of that part.
 const PART: u32 = 8;
-/// How much of its time a round may differ by from the one before, once caches hold what they keep of a ring.
+/// Relative difference between the times of two rounds, once caches hold what they keep of a ring.
 const SETTLED: f64 = 0.01;
 
 /// Places in memory, of which each leads to another one until all were visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PointerChaseRing {
-    /// How many.
+    /// Number of places.
     pub places: u32,
     /// Bytes from one to the next.
     pub apart: u32,
@@ -75,7 +75,7 @@ impl PointerChaseRing {
         last
     }
 
-    /// The same of so many loads after so many others, from empty caches on.
+    /// Cycles of so many loads after so many others, from empty caches on.
     pub fn cycles_after(&self, warm_up: usize, counted: usize, model: &CoreModel) -> f64 {
         let (ring, model) = self.simulated_on(model);
         let part = (self.places / ring.places) as usize;
@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The same core with a part of all the sets of its data caches and translations: what one of them meets is as before.
+/// The core with a part of all the sets of its data caches and translations: what one of them meets is as before.
 fn part_of(model: &CoreModel) -> CoreModel {
     let mut model = model.clone();
     let (memory, hierarchy) = (&mut model.memory, &mut model.hierarchy);

@@ -7,7 +7,7 @@ use corun_model::CoreModel;
 /// Steps of a core in which each of its threads has retired something.
 const PATIENCE: u64 = 1 << 21;
 
-/// How far each thread had come.
+/// Progress of each thread at the last look.
 pub(crate) struct Watch {
     model: String,
     /// Of each core.
@@ -71,7 +71,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What comes next on a core never comes.
+    /// Error of a core that makes no progress.
     pub(crate) fn lost<F: InstructionSource>(
         &self,
         core: usize,
@@ -81,7 +81,7 @@ impl Watch {
         self.stuck(cores, |at, thread| at == core && progress[thread] != Progress::Ended)
     }
 
-    /// What all threads wait for.
+    /// Reasons for which all threads wait.
     fn stuck<F: InstructionSource>(
         &self,
         cores: &[Core<F>],

@@ -10,7 +10,7 @@ pub(crate) const MAX_THREADS: usize = WIDEST as usize;
 pub(crate) struct Requester {
     /// The hardware thread of the core.
     pub(crate) thread: u8,
-    /// Whether its siblings are halted.
+    /// True if its siblings are halted.
     pub(crate) is_alone: bool,
 }
 

@@ -26,26 +26,26 @@ pub struct Part {
     pub warm_up: u64,
     /// Instructions after them that are counted; all there are, if none.
     pub length: Option<u64>,
-    /// What its data lie in.
+    /// Page size of its data.
     pub pages: PageSize,
 }
 
-/// What a thread takes on a core.
+/// Simulated counts of a thread on a core.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
     /// Counted instructions.
     pub instructions: u64,
     /// Cycles from the first to the last of them.
     pub cycles: u64,
-    /// Where the cycles went.
+    /// Cycle stack.
     pub stack: CycleStack,
-    /// How full the core's buffers were on average.
+    /// Average occupancy of the core's buffers.
     pub occupancy: Occupancy,
     /// Cycles in which it started micro-ops, and in which a sibling did, too.
     pub issue: IssueCycles,
     /// Mispredicted branches among the counted instructions.
     pub mispredicts: u64,
-    /// What was asked of memory for the counted instructions.
+    /// Memory requests of the counted instructions.
     pub requests: MemoryRequests,
     /// Forms that the timing table has no row for, by name, as they stand in the code.
     pub unknown: BTreeMap<String, Unknown>,
@@ -147,7 +147,7 @@ pub(crate) fn alone<'t>(
     Ok(Machine::new(model, vec![(stack_update, vec![source])]))
 }
 
-/// What the first core ran, if all of it could be read.
+/// Instruction source of the first core, if all of it could be read.
 pub(crate) fn the_source(machine: Machine<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
     let mut source = machine.into_sources().swap_remove(0).swap_remove(0);
     source.error()?;

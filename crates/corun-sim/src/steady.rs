@@ -14,7 +14,7 @@ use corun_model::CoreModel;
 /// A block, and what each of its copies touches.
 #[derive(Debug, Clone, Copy)]
 pub struct Copies<'b> {
-    /// Its code.
+    /// Code of the loop.
     pub block: &'b Block,
     /// For each copy the values of its memory operands, as a trace holds them. The last ones are
     /// repeated if there are more copies.

@@ -46,7 +46,7 @@ pub struct MappingRequest {
     pub smt_width: usize,
     /// Workers that there are at least: each is placed once before any is placed again.
     pub workers: usize,
-    /// Whether a worker may be placed again, as a copy; if not, logical CPUs stay idle.
+    /// True if a worker may be placed again, as a copy; if not, logical CPUs stay idle.
     pub repeats: bool,
 }
 

@@ -31,11 +31,11 @@ use corun_model::timing::TimingTable;
 /// A recorded process, of which any number of copies can be run.
 #[derive(Debug, Clone)]
 pub struct Process<'t> {
-    /// What it executed.
+    /// Trace that it executed.
     pub trace: &'t Trace,
-    /// Its threads that are workers.
+    /// Threads that are workers.
     pub workers: Vec<ThreadId>,
-    /// Its other threads, which start the workers and wait for them.
+    /// Other threads, which start the workers and wait for them.
     pub others: Vec<ThreadId>,
     /// Read once, for all copies and phases.
     order: OnceLock<Synchronisation>,
@@ -68,13 +68,13 @@ impl<'t> Process<'t> {
         Ok(self.order.get_or_init(|| read).clone())
     }
 
-    /// Whether its threads wait for each other, so that it runs from its beginning to its end.
+    /// True if its threads wait for each other, so that it runs from its beginning to its end.
     pub fn is_ordered(&self) -> bool {
         self.workers.len() > 1
     }
 }
 
-/// What is simulated.
+/// Setup of the simulation.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a, 't> {
     /// The cores.
@@ -89,20 +89,20 @@ pub struct Setup<'a, 't> {
     pub warm_up: u64,
     /// Instructions after them that are counted, over and over; all there are, if none.
     pub length: Option<u64>,
-    /// How long workers run that take turns on a logical CPU, in milliseconds.
+    /// Time slice of workers that take turns on a logical CPU, in milliseconds.
     pub slice_ms: f64,
-    /// What a change from one to the other takes, in microseconds.
+    /// Duration of a context switch from one to the other, in microseconds.
     pub switch_us: f64,
-    /// What the data of all lie in.
+    /// Page size of the data of all workers.
     pub pages: PageSize,
     /// Chooses where pages lie in memory.
     pub seed: u64,
-    /// Where each worker of the mapping begins, in its order, as a part of its counted instructions; those that a
+    /// Begin of each worker of the mapping, in its order, as a part of its counted instructions; those that a
     /// phase has, if none.
     pub offsets: &'a [f64],
     /// The logical CPU of each core that has the first turn.
     pub first_turn: usize,
-    /// Whether each copy of a program has pages of its own for its code, too, as two programs have that
+    /// True if each copy of a program has pages of its own for its code, too, as two programs have that
     /// differ in nothing but where they come from.
     pub own_code: bool,
 }
@@ -117,13 +117,13 @@ pub struct Phase {
 /// A worker in one phase.
 #[derive(Debug, Clone)]
 pub struct PlacedWorker {
-    /// Its number.
+    /// Number of the worker.
     pub worker: usize,
     /// The core.
     pub core: usize,
     /// The logical CPU of the core.
     pub cpu: usize,
-    /// Where it began, as a part of its counted instructions: workers that begin at one place count the same
+    /// Begin, as a part of its counted instructions: workers that begin at one place count the same
     /// instructions in the same order, after the same warm-up. None of those that take turns.
     pub offset: Option<f64>,
     /// Counted instructions of its program.
@@ -133,7 +133,7 @@ pub struct PlacedWorker {
     pub cycles: f64,
     /// The cycles in which its logical CPU first and last retired something.
     pub retired_within: (u64, u64),
-    /// What its logical CPU did meanwhile.
+    /// Counts of its logical CPU meanwhile.
     pub simulated: Simulated,
 }
 
@@ -168,7 +168,7 @@ struct Place {
     thread: ThreadId,
     /// Which copy of the process.
     copy: usize,
-    /// Where it begins, as a part of its counted instructions.
+    /// Begin, as a part of its counted instructions.
     offset: f64,
     /// Counted instructions, and where its region lies.
     begin: u64,
@@ -227,7 +227,7 @@ pub fn simulate_together(
 type Running<'a> = Machine<TimeSlicedSource<Recorded<'a>>>;
 
 impl Cpu {
-    /// Its target is reached; returns the next.
+    /// Next target, once its target is reached.
     fn reached(&mut self, machine: &Running<'_>) -> u64 {
         let state = machine.state(self.core, self.cpu);
         let retired = state.retired;
@@ -258,7 +258,7 @@ impl Cpu {
     }
 }
 
-/// Where the worker with this number in the mapping begins in a phase (0 to 1).
+/// Begin of the worker with this number in the mapping in a phase (0 to 1).
 fn offset(number: usize, phase: f64) -> f64 {
     match number {
         0 => 0.0,
@@ -403,7 +403,7 @@ fn slices(setup: Setup<'_, '_>) -> Slices {
     }
 }
 
-/// What became of the workers.
+/// Results of the workers.
 fn placed_workers(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<PlacedWorker> {
     // An ordered process goes from the beginning of its first worker to the end of its last.
     let mut spans: HashMap<(usize, usize), (u64, u64)> = HashMap::new();

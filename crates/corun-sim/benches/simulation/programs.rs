@@ -8,7 +8,7 @@ use corun_testing::text;
 use corun_trace::format::{Closing, Opening, Options, Trace, Writer};
 use corun_trace::{Target, TraceError, TracePlan, choose};
 
-/// What a program compresses.
+/// Bytes that a program compresses.
 const BYTES: usize = 8 << 20;
 /// Left out, so that it works on its text and no longer gets ready; and recorded.
 const PART: TracePlan = TracePlan::Window { skip: 100_000_000, length: Some(10_000_000) };

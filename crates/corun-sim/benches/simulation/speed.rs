@@ -14,18 +14,18 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::programs::Program;
 
-/// How often each trace is simulated.
+/// Simulations of each trace.
 const ROUNDS: usize = 5;
 
 /// Instructions at the end of a trace that are counted after all others were warmed with.
 const COUNTED: u64 = 1 << 13;
 
-/// What is done with a trace.
+/// Use of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// All of it runs through the pipeline of a core.
     Alone,
-    /// The same beside a copy of it on the same core.
+    /// Simulation beside a copy of it on the same core.
     Siblings,
     /// An eighth of it on each hardware thread of eight cores: what cores cost beyond their number.
     Cores,
@@ -46,7 +46,7 @@ impl Mode {
         Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, mode)| mode)
     }
 
-    /// What was counted, and how many instructions were gone through for that.
+    /// Counts, and the number of instructions gone through for them.
     fn run(self, model: &CoreModel, timings: &TimingTable, trace: &Trace) -> (Simulated, u64) {
         let all = trace.threads()[0].instructions;
         let part = match self {
@@ -138,7 +138,7 @@ fn show_mode(
     );
 }
 
-/// How long something takes, and what it gives.
+/// Duration of a call, and its result.
 fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let begin = clock_gettime(ClockId::ThreadCPUTime);
     let result = work();

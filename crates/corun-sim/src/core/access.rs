@@ -52,7 +52,7 @@ impl<F: InstructionSource> Thread<F> {
         }
     }
 
-    /// What a load waits for in the store queue. Returns what gives its result in its place, if the load is renamed to a
+    /// Source of a load in the store queue. Returns what gives its result in its place, if the load is renamed to a
     /// store's data.
     fn load(
         &mut self,

@@ -2,7 +2,7 @@
 
 use crate::memory::Origin;
 
-/// What a thread's slots were used for or lost to.
+/// Cycle stack: slots of a thread, used or lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CycleStack {
     width: u64,
@@ -48,7 +48,7 @@ pub(crate) enum Component {
     Sibling(Shared),
 }
 
-/// What a sibling may have in a thread's place.
+/// Resource that a sibling may hold in a thread's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Shared {
     /// The way from the caches of code to the queue.

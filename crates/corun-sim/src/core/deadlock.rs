@@ -38,11 +38,11 @@ pub struct DeadlockedThread {
     pub thread: usize,
     /// Instructions that it has retired.
     pub retired: u64,
-    /// Whether it is one of those that make no progress.
+    /// True if it is one of those that make no progress.
     pub is_stuck: bool,
     /// The instruction at the head of the reorder buffer, or of the queue if that is empty.
     pub head: Option<String>,
-    /// What that waits for.
+    /// Reason for which it waits.
     pub waits_for: String,
     /// Entries of each buffer that it holds.
     pub occupancy: Vec<(&'static str, u32)>,
@@ -69,7 +69,7 @@ impl Display for DeadlockedThread {
     }
 }
 
-/// How far a thread has come.
+/// Progress of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// So many instructions are retired.
@@ -83,12 +83,12 @@ pub(crate) enum Progress {
 }
 
 impl<F: InstructionSource> Core<F> {
-    /// How often the core has gone on: cycles, but those in which nothing could happen counted once.
+    /// Steps of the core: cycles, with those in which nothing could happen counted once.
     pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Whether what comes next lies so far ahead that it never comes.
+    /// True if what comes next lies so far ahead that it never comes.
     pub(crate) fn never_comes(&self, passed: u64) -> bool {
         passed > LONGEST_WAIT
     }
@@ -110,7 +110,7 @@ impl<F: InstructionSource> Core<F> {
         })
     }
 
-    /// What each thread waits for; `is_stuck` says which are those that make no progress.
+    /// Reason for which each thread waits; `is_stuck` says which are those that make no progress.
     pub(crate) fn dump(&self, is_stuck: impl Fn(usize) -> bool) -> Vec<DeadlockedThread> {
         let of_thread = |(index, thread): (usize, &Thread<F>)| DeadlockedThread {
             core: self.number,

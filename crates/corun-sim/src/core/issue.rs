@@ -77,7 +77,7 @@ impl<F: InstructionSource> Core<F> {
         self.finish(handle, done, None);
     }
 
-    /// Whether a load is issued before the store whose bytes it gets has handed them over: then it has taken its port for
+    /// True if a load is issued before the store whose bytes it gets has handed them over: then it has taken its port for
     /// nothing, and is issued again when they are there.
     fn is_early(&mut self, handle: Handle) -> bool {
         if !self.parameters.load_store.early_issue {

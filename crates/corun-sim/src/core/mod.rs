@@ -43,7 +43,7 @@ use crate::uops::{Buffer, DecodedBlock, DecodedInstruction, Handle, InFlightUop}
 use corun_model::CoreModel;
 use corun_record::{IssueCycles, MemoryRequests};
 
-/// What a thread has done up to a moment, or between two.
+/// Counts of a thread up to a moment, or between two.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     pub(crate) cycles: u64,
@@ -69,7 +69,7 @@ impl State {
         }
     }
 
-    /// What came after an earlier state.
+    /// Counts since an earlier state.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             cycles: self.cycles - earlier.cycles,
@@ -92,16 +92,16 @@ pub(crate) enum Pause {
     Ended,
     /// The time is over.
     Time,
-    /// What comes next never comes.
+    /// Deadlock: the next event never comes.
     Deadlock,
 }
 
 /// A core at work.
 pub(crate) struct Core<F> {
-    /// Its number among the cores that share memory.
+    /// Number of the core among the cores that share memory.
     number: usize,
     parameters: Parameters,
-    /// What each of so many active threads gets, from one on.
+    /// Parameters of each of so many active threads, from one on.
     by_active: Vec<Parameters>,
     code: Vec<DecodedBlock>,
     threads: Vec<Thread<F>>,
@@ -116,11 +116,11 @@ pub(crate) struct Core<F> {
     active: u32,
     /// When another core has the next of the lines that it takes from this one.
     next_snoop: Option<u64>,
-    /// Whether anything happened in this cycle.
+    /// True if anything happened in this cycle.
     is_active: bool,
     /// Cycles that were simulated one by one.
     steps: u64,
-    /// Whether what comes next never comes.
+    /// True if what comes next never comes.
     is_stuck: bool,
 }
 
@@ -163,7 +163,7 @@ impl<F: InstructionSource> Core<F> {
         }
     }
 
-    /// What a thread has done up to now, but for what it asked of memory.
+    /// Counts of a thread up to now, but for its memory requests.
     pub(crate) fn state(&self, thread: usize) -> State {
         let thread = &self.threads[thread];
         State {
@@ -193,12 +193,12 @@ impl<F: InstructionSource> Core<F> {
         self.turns = Turns::beginning(thread % count, count);
     }
 
-    /// What a thread executes.
+    /// Instruction source of a thread.
     pub(crate) fn source(&self, thread: usize) -> &F {
         &self.threads[thread].source
     }
 
-    /// How many hardware threads it has.
+    /// Number of hardware threads.
     pub(crate) fn threads(&self) -> usize {
         self.threads.len()
     }
@@ -312,7 +312,7 @@ impl<F: InstructionSource> Core<F> {
         }
     }
 
-    /// Whether a thread has begun again because of other cores.
+    /// True if a thread has begun again because of other cores.
     #[cfg(test)]
     pub(crate) fn has_machine_cleared(&self) -> bool {
         self.threads.iter().any(|thread| thread.cleared > 0)

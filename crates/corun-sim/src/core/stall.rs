@@ -27,8 +27,8 @@ impl<F: InstructionSource> Core<F> {
         }
     }
 
-    /// What slots are lost to when siblings have entries of a full buffer of which the thread would have
-    /// `more` beside its `own` by itself.
+    /// Component that slots are lost to when siblings have entries of a full buffer of which the thread
+    /// would have `more` beside its `own` by itself.
     ///
     /// If its oldest micro-op is a miss, that many more instructions could be under way meanwhile, and misses
     /// among them be over sooner: with misses that do not wait for each other a window of W(1 + g) instructions spares
@@ -72,7 +72,7 @@ impl<F: InstructionSource> Core<F> {
         if now < thread.sibling_entries.until { Component::Sibling(shared) } else { cause }
     }
 
-    /// What the oldest micro-op waits for; `full` if that explains nothing.
+    /// Component that the oldest micro-op waits for; `full` if that explains nothing.
     pub(super) fn cause(&self, index: usize, full: Component) -> Component {
         let thread = &self.threads[index];
         let Some(oldest) = thread.rob.oldest_uop() else { return full };

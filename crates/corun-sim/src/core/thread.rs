@@ -92,12 +92,12 @@ impl<F: InstructionSource> Thread<F> {
         }
     }
 
-    /// Whether nothing is left to do.
+    /// True if nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
         self.fetcher.path.is_at_end() && self.is_drained()
     }
 
-    /// Whether nothing of it is in the core: what its siblings may use is theirs.
+    /// True if nothing of it is in the core: what its siblings may use is theirs.
     pub(super) fn is_halted(&self) -> bool {
         self.fetcher.path.has_nothing() && self.is_drained() && self.stores.is_empty()
     }
@@ -108,7 +108,7 @@ impl<F: InstructionSource> Thread<F> {
         self.rob.entries() + Entries::of(Buffer::Stores, self.stores.len())
     }
 
-    /// Whether everything that was fetched is retired.
+    /// True if everything that was fetched is retired.
     pub(super) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.rob.is_empty()
     }

@@ -26,7 +26,7 @@ const TURN: u64 = 1 << 8;
 /// Instructions that the pipeline must have done for their rate to be known.
 const TELLING: u64 = 4096;
 
-/// How long instructions take while nothing is timed: as long as in the pipeline the last time, so that what passes with
+/// Duration of instructions while nothing is timed: as long as in the pipeline the last time, so that what passes with
 /// time, such as what others bring into a cache, passes as it would.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
@@ -132,7 +132,7 @@ impl<F: InstructionSource> Core<F> {
         Some(())
     }
 
-    /// What the front end of each thread does next is to look for the line of its next instruction.
+    /// Restart of each thread's front end at the line of its next instruction.
     fn begin_fetching_again(&mut self) {
         for thread in &mut self.threads {
             thread.fetcher.refetch(thread.requester, &mut self.front, self.now);

@@ -4,7 +4,7 @@ use crate::core::{Core, InstructionSource};
 use crate::rename::RegisterMap;
 use crate::uops::{Handle, NEVER};
 
-/// What a thread had when the first micro-op of a wrong path was renamed.
+/// State of a thread when the first micro-op of a wrong path was renamed.
 #[derive(Debug)]
 pub(super) struct BeforeWrongPath {
     /// The number of that micro-op.

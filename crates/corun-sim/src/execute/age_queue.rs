@@ -9,7 +9,7 @@ const MAX_GAP: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct AgeQueue {
     all: Vec<(u64, Handle)>,
-    /// How many of them have left.
+    /// Number of them that have left.
     left: usize,
 }
 
@@ -42,13 +42,13 @@ impl AgeQueue {
         }
     }
 
-    /// How many there are.
+    /// Number of entries.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.all.len() - self.left
     }
 
-    /// How many are older.
+    /// Number of older entries.
     pub(super) fn count_older(&self, age: u64) -> usize {
         self.all[self.left..].partition_point(|(other, _)| *other < age)
     }

@@ -77,7 +77,7 @@ impl Schedulers {
         self.assigned.port(own)
     }
 
-    /// Whether a scheduler has no room for one more micro-op of a thread. An empty one takes an
+    /// True if a scheduler has no room for one more micro-op of a thread. An empty one takes an
     /// instruction that needs more than it has.
     #[inline]
     fn is_full(&self, thread: usize, scheduler: usize, parameters: &Parameters) -> bool {

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use crate::uops::PortSet;
 use corun_model::PortAssignment;
 
-/// How many micro-ops were given to each port and have not left it, as the renamer knows it.
+/// Number of micro-ops that were assigned to each port and have not left it, as the renamer knows it.
 #[derive(Debug)]
 pub(super) struct Counts {
     assignment: PortAssignment,
     /// The pair of load ports that takes turns.
     pair: PortSet,
     counts: Vec<u32>,
-    /// The same when the cycle began.
+    /// Counts at the start of the cycle.
     at_start: Vec<u32>,
     /// Micro-ops that have started, which count for a cycle longer.
     leaving: VecDeque<(u64, u8)>,

@@ -21,7 +21,7 @@ pub(super) struct PortMap {
 pub(super) struct Port {
     pub(super) scheduler: u8,
     pub(super) group: u8,
-    /// Its scheduler gives a port to a micro-op that has its operands.
+    /// True if the scheduler assigns ports at issue, to micro-ops that have their operands.
     pub(super) binds_late: bool,
     /// The ports of its scheduler, if micro-ops collide there.
     pub(super) colliding: PortSet,
@@ -71,7 +71,7 @@ impl PortMap {
         Self { of_port, own, groups, loads }
     }
 
-    /// How many sets of ports there are for so many threads: one for all, and those of single threads.
+    /// Number of sets of ports for so many threads: one for all, and those of single threads.
     pub(super) fn sets(&self, threads: usize) -> usize {
         if self.own == 0 { 1 } else { 1 + threads }
     }

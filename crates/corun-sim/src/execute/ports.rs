@@ -18,7 +18,7 @@ pub(super) fn members(mut ports: PortSet) -> impl Iterator<Item = usize> {
 /// Bits of the number of a port.
 const PORT_BITS: u32 = PortSet::BITS.ilog2();
 
-/// How much a port has to start, and which one it is.
+/// Load of a port, and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Loaded(u64);
 
@@ -39,7 +39,7 @@ pub(super) struct Ports {
     ready: PortSet,
     /// Micro-ops that were given each port and have not started.
     assigned: [u32; MAX_PORTS],
-    /// The same as the renamer knows it.
+    /// Counts as the renamer knows them.
     counts: Counts,
     /// From when on each port takes another micro-op.
     free: [u64; MAX_PORTS],
@@ -165,7 +165,7 @@ impl Ports {
         self.assigned[port] += 1;
     }
 
-    /// Whether older micro-ops wait for each of these ports, or more of them for some, so that one of this age is not
+    /// True if older micro-ops wait for each of these ports, or more of them for some, so that one of this age is not
     /// selected in this cycle.
     #[inline]
     pub(super) fn are_taken(&self, ports: PortSet, age: u64) -> bool {

@@ -221,12 +221,12 @@ impl Schedulers {
         self.sets[set].take(port)
     }
 
-    /// That micro-op took its port for nothing, and is going to be issued again.
+    /// Accounts for a micro-op that took its port in vain, and is going to be issued again.
     pub(crate) fn issue_in_vain(&mut self, set: usize, port: usize, now: u64) {
         self.sets[set].start_in_vain(port, now);
     }
 
-    /// That micro-op is issued: it leaves its scheduler, and keeps its port for some cycles.
+    /// Issues a micro-op: it leaves its scheduler, and keeps its port for some cycles.
     #[inline]
     pub(crate) fn issue(&mut self, set: usize, port: usize, thread: usize, busy: u16, now: u64) {
         self.issuing |= 1 << thread;

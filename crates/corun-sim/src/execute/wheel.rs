@@ -14,7 +14,7 @@ pub(super) struct Wheel {
     occupied: [u64; SLOTS / 64],
     /// By the cycle, and of one cycle those that were called for earlier first.
     far: BinaryHeap<Reverse<(u64, u64, Handle)>>,
-    /// How many were ever put after the ring.
+    /// Number of entries ever put after the ring.
     calls: u64,
 }
 

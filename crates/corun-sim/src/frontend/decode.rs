@@ -8,7 +8,7 @@ use crate::uops::DecodedInstruction;
 use corun_model::{Decoder, LINE};
 
 impl Fetcher {
-    /// Whether the instruction still fits into what this cycle brings.
+    /// True if the instruction still fits into what this cycle brings.
     pub(crate) fn admit(
         &mut self,
         lowered: &DecodedInstruction,
@@ -123,7 +123,7 @@ impl Fetcher {
         }
     }
 
-    /// Whether the decoders take the instruction from the predecoder in this cycle.
+    /// True if the decoders take the instruction from the predecoder in this cycle.
     fn decode_queued(
         &mut self,
         address: u64,
@@ -187,7 +187,7 @@ impl Fetcher {
         true
     }
 
-    /// Whether fetch and decoders bring the instruction in this cycle.
+    /// True if fetch and decoders bring the instruction in this cycle.
     fn decode(
         &mut self,
         address: u64,

@@ -136,7 +136,7 @@ impl Fetcher {
 }
 
 impl Place {
-    /// Its instruction as it enters the queue in cycle `now`.
+    /// The instruction as it enters the queue in cycle `now`.
     #[inline]
     fn queued(&self, lowered: &DecodedInstruction, shares_slot: bool, now: u64) -> Queued {
         Queued {

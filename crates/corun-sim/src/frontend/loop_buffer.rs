@@ -6,7 +6,7 @@ use corun_trace::BranchKind;
 /// The loop that a thread's path goes round in, if it does.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Looping {
-    /// Its first address, and that after the branch back to it.
+    /// First address, and that after the branch back to it.
     begin: u64,
     end: u64,
     /// Micro-ops of the round so far.

@@ -32,19 +32,19 @@ use predecoder::Predecoder;
 use window_reads::WindowReads;
 use wrong_path::{Visited, WrongPlace};
 
-/// Where a thread's next instructions come from.
+/// Fetcher of a thread's next instructions.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
     /// The path that it takes.
     pub(crate) path: Path,
-    /// Whether a sibling used the front end when this thread could have.
+    /// True if a sibling used the front end when this thread could have.
     was_kept_out: bool,
     /// From when on it goes on.
     resume: u64,
     /// The micro-op that must be executed before it goes on, once that is known.
     branch: Option<u64>,
     awaits_branch: bool,
-    /// Where it goes on wrongly meanwhile.
+    /// Place on the wrong path meanwhile.
     wrong: Option<WrongPlace>,
     /// Code that wrong paths may lead to.
     visited: Visited,
@@ -62,7 +62,7 @@ pub(crate) struct Fetcher {
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
-    /// Whether a NOP that comes next shares the slot of the last instruction.
+    /// True if a NOP that comes next shares the slot of the last instruction.
     admits_nop: bool,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct RestOfStep<'c> {
     pub(crate) block: &'c DecodedBlock,
     /// The block's index.
     pub(crate) number: u32,
-    /// Where the block lies.
+    /// Address of the block.
     pub(crate) address: u64,
     /// The first of them.
     pub(crate) first: u32,
@@ -113,12 +113,12 @@ impl Fetcher {
         }
     }
 
-    /// Whether what comes next needs neither fetch nor decoders.
+    /// True if what comes next needs neither fetch nor decoders.
     pub(crate) fn is_looping(&self) -> bool {
         self.path.current.is_some_and(|place| place.is_looping)
     }
 
-    /// What it waits for, if that is a line that a sibling evicted.
+    /// Line that it waits for, if a sibling evicted that.
     pub(crate) fn evicted(&self, now: u64) -> Option<SiblingEviction> {
         let (until, evicted) = self.evicted;
         let begin = until.saturating_sub(evicted.cycles.into());
@@ -130,12 +130,12 @@ impl Fetcher {
         self.was_kept_out
     }
 
-    /// Whether what is renamed next lies after a wrongly predicted branch, and has not been fetched yet.
+    /// True if what is renamed next lies after a wrongly predicted branch, and has not been fetched yet.
     pub(crate) fn recovers(&self, now: u64) -> bool {
         self.awaits_branch || now < self.refilled
     }
 
-    /// Whether everything that is renamed now lies on a wrong path.
+    /// True if everything that is renamed now lies on a wrong path.
     pub(crate) fn renames_wrong_path(&self) -> bool {
         self.awaits_branch && self.branch.is_some()
     }
@@ -150,7 +150,7 @@ impl Fetcher {
         self.refilled = at + 1;
     }
 
-    /// What it waits for, for people.
+    /// Reason for which it waits, in words.
     pub(crate) fn waits_for(&self, now: u64) -> String {
         if self.path.waits() {
             "other threads of its process, at a synchronisation point".to_owned()
@@ -172,7 +172,7 @@ impl Fetcher {
         self.branch = Some(sequence);
     }
 
-    /// Whether this micro-op decides where to go on; if so, it is going to be another one.
+    /// True if this micro-op decides where to go on; if so, it is going to be another one.
     pub(crate) fn await_again(&mut self, sequence: u64) -> bool {
         let is_it = self.branch == Some(sequence);
         if is_it {
@@ -267,7 +267,7 @@ impl Fetcher {
         (self.line, self.resume) = (u64::MAX, now);
     }
 
-    /// What was fetched or is being decoded after the last instruction is not what follows it.
+    /// Discards what was fetched or is being decoded after the last instruction.
     fn jump(&mut self, requester: Requester, front: &mut Front) {
         self.fetched_to = 0;
         self.admits_nop = false;

@@ -35,14 +35,14 @@ pub(crate) struct Filling {
     turns: Turns,
 }
 
-/// What a thread reads of a line: up to where, and how to find what follows there.
+/// Part of a line that a thread reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reading {
     /// The address after the part that is read.
     pub(crate) end: u64,
     /// Places of micro-ops that the line takes, for those or for their constants.
     pub(crate) places: u32,
-    /// Whether a further read of its window brings it.
+    /// True if a further read of its window brings it.
     pub(crate) is_further: bool,
     /// The line, and the taken branches in it so far.
     line: u32,
@@ -111,7 +111,7 @@ impl OpCache {
         Some(Reading { end: line.end, places, is_further: false, line: place as u32, turn: 0 })
     }
 
-    /// What follows in the same line after a branch to this address, if the line goes on there.
+    /// Next part of the same line after a branch to this address, if the line continues there.
     pub(crate) fn go_on(&self, reading: Reading, address: u64) -> Option<Reading> {
         let Reading { line, turn, .. } = reading;
         let turns = self.turns.get(line as usize)?;
@@ -119,7 +119,7 @@ impl OpCache {
         (begin == address).then_some(Reading { end, turn: turn + 1, ..reading })
     }
 
-    /// Whether a line begins here.
+    /// True if a line begins here.
     pub(crate) fn holds(&self, address: u64) -> bool {
         self.place_of(address).is_some()
     }
@@ -159,7 +159,7 @@ impl OpCache {
         }
     }
 
-    /// Whether a line holds so many micro-ops with so many constants.
+    /// True if a line holds so many micro-ops with so many constants.
     fn has_room(&self, uops: u32, constants: u32) -> bool {
         let more = match self.constants {
             Some(Constants { most, .. }) if constants > most => return false,
@@ -186,7 +186,7 @@ impl OpCache {
 }
 
 impl Reading {
-    /// The same, with other addresses.
+    /// The part with other addresses.
     pub(crate) fn at(self, end: u64) -> Self {
         Self { end, ..self }
     }
@@ -198,7 +198,7 @@ impl Turns {
         self.parts[..self.count.into()].last().map_or(line.end, |&(_, end)| end)
     }
 
-    /// What lies between these addresses follows: the last part goes on, or another begins.
+    /// Adds what lies between these addresses: the last part is extended, or another begins.
     fn extend(&mut self, line: &mut Line, address: u64, end: u64) {
         if self.end(line) == address {
             match self.parts[..self.count.into()].last_mut() {

@@ -16,34 +16,34 @@ use crate::parameters::Parameters;
 use crate::uops::{DecodedBlock, DecodedInstruction, NEVER};
 use corun_model::LINE;
 
-/// What a thread executes next.
+/// Instructions that a thread executes next.
 #[derive(Debug)]
 pub(crate) struct Path {
     /// The step that is being fetched.
     pub(super) current: Option<Place>,
     /// Those after it, as far as they were taken from the instruction source.
     following: VecDeque<Coming>,
-    /// How many of these prediction has reached: the end of the step before each is predicted.
+    /// Number of these that prediction has reached: the end of the step before each is predicted.
     reached: usize,
     /// From when on it can predict the next end; `NEVER` after a wrong one.
     free: u64,
-    /// How many steps prediction may be ahead.
+    /// Limit of the steps that prediction may be ahead.
     most: usize,
     /// The loop that prediction goes round in.
     looping: Looping,
     supply: Supply,
-    /// Where the run of code that prediction is in begins, which may be several steps up to its branch.
+    /// Begin of the run of code that prediction is in, which may be several steps up to its branch.
     run: u64,
     /// The branch that prediction took last, by the addresses after it and behind it.
     taken: (u64, u64),
     /// The line of code that prediction asked for last.
     line: u64,
     values: Vec<u64>,
-    /// Where prediction went wrongly, if that is known.
+    /// Begin of the wrong path, if that is known.
     wrong: Option<u64>,
 }
 
-/// What the instruction source gave last.
+/// Last answer of the instruction source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Supply {
     /// It was not asked yet.
@@ -64,9 +64,9 @@ pub(crate) struct Place {
     pub(crate) reading: Reading,
     /// From when on prediction lets fetch begin with the step.
     pub(crate) from: u64,
-    /// Whether the loop buffer has it.
+    /// True if the loop buffer has it.
     pub(crate) is_looping: bool,
-    /// How its end is predicted.
+    /// Outcome of the prediction of its end.
     end: Option<Outcome>,
 }
 
@@ -84,7 +84,7 @@ impl Place {
 #[derive(Debug, Clone, Copy)]
 struct Coming {
     step: Step,
-    /// Its first value in the ring.
+    /// First value in the ring.
     values: u32,
     from: u64,
     is_looping: bool,
@@ -114,12 +114,12 @@ impl Path {
         self.supply == Supply::End && self.current.is_none()
     }
 
-    /// Whether there is nothing to fetch, now or for good.
+    /// True if there is nothing to fetch, now or for good.
     pub(crate) fn has_nothing(&self) -> bool {
         self.supply != Supply::NotRequested && self.current.is_none()
     }
 
-    /// Whether it waits at a synchronisation point.
+    /// True if it waits at a synchronisation point.
     pub(crate) fn waits(&self) -> bool {
         self.supply == Supply::SyncPoint && self.current.is_none()
     }
@@ -134,7 +134,7 @@ impl Path {
         self.free = at;
     }
 
-    /// Where prediction went wrongly the last time.
+    /// Begin of the last wrong path.
     pub(super) fn take_wrong(&mut self) -> Option<u64> {
         self.wrong.take()
     }

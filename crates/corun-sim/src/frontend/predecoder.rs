@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::sharing::Requester;
 use corun_model::{CoreModel, Policy, Predecoder as Model};
 
-/// What lies between fetch and decoders, of one thread.
+/// Predecoder of one thread, between fetch and decoders.
 #[derive(Debug)]
 pub(crate) struct Predecoder {
     model: Model,
@@ -35,10 +35,10 @@ pub(crate) struct Predecoder {
 /// The cycles in which threads that share the way to their predecoders have used it.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
-    /// Whether they share the fetch of a block, and what takes its instructions apart.
+    /// True if they share the fetch of a block, and what takes its instructions apart.
     fetch: bool,
     predecoder: bool,
-    /// How many parts the predecoder and its queue are in while several threads are active.
+    /// Number of parts of the predecoder and its queue while several threads are active.
     parts: u32,
     last: VecDeque<u64>,
 }

@@ -17,7 +17,7 @@ pub(crate) struct UopQueue {
 pub(crate) struct Queued {
     pub(crate) block: u32,
     pub(crate) instruction: u32,
-    /// Its first value in the ring.
+    /// First value in the ring.
     pub(crate) values: u32,
     pub(crate) slots: u8,
     /// A NOP that is renamed in the slot of the instruction before it.
@@ -49,7 +49,7 @@ impl UopQueue {
         limit.has_room(self.slots, siblings + self.slots, slots)
     }
 
-    /// The same for an instruction, which an empty queue always takes.
+    /// True if the queue admits an instruction, which an empty queue always does.
     #[inline]
     pub(crate) fn admits(&self, limit: &Limit, siblings: u32, slots: u32) -> bool {
         self.slots == 0 || self.has_room(limit, siblings, slots)
@@ -68,7 +68,7 @@ impl UopQueue {
         self.instructions.front()
     }
 
-    /// The same, if it can be renamed by now.
+    /// The next instruction, if it can be renamed by now.
     #[inline]
     pub(crate) fn ready(&self, now: u64) -> Option<&Queued> {
         self.front().filter(|queued| queued.at <= now)

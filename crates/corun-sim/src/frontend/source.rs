@@ -18,7 +18,7 @@ pub(crate) trait InstructionSource {
     /// So many more of the instructions that it gave are done.
     fn retire(&mut self, _instructions: u64) {}
 
-    /// Where its addresses lie in memory, from the last synchronisation point to the next.
+    /// Pages of its addresses, from the last synchronisation point to the next.
     fn pages(&self) -> Pages;
 
     /// An instruction of a block that it gave, for people, if that is known.
@@ -43,8 +43,8 @@ pub(crate) enum Next {
 pub(crate) struct Step {
     /// Index of its code.
     pub(crate) block: u32,
-    /// Where it lies this time.
+    /// Address of the block this time.
     pub(crate) address: u64,
-    /// How many of its instructions are executed.
+    /// Number of its instructions that are executed.
     pub(crate) executed: u32,
 }

@@ -11,7 +11,7 @@ use crate::sharing::{Requester, ThreadShared};
 use crate::uops::DecodedBlock;
 use corun_model::{CoreModel, Decoder, Fetch, LINE, Policy};
 
-/// What one cycle of the front end can still bring.
+/// Bandwidth left in one cycle of the front end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     /// Of the op cache: micro-ops that it gave, how many it can give, and its lines.
@@ -20,7 +20,7 @@ pub(crate) struct Budget {
     pub(crate) lines: u32,
     /// The window of code of the first of them.
     pub(crate) window: Option<u64>,
-    /// Whether the op cache's budget of a cycle is not divided among threads.
+    /// True if the op cache's budget of a cycle is not divided among threads.
     pub(crate) is_whole: bool,
     /// Slots of the thread's queue that are taken when the cycle begins.
     pub(crate) waiting: u32,
@@ -32,12 +32,12 @@ pub(crate) struct Budget {
     /// Bytes of a fetch, as long as none was made, and always.
     pub(crate) bytes: u32,
     pub(crate) each_fetch: u32,
-    /// Whether nothing was taken from it yet.
+    /// True if nothing was taken from it yet.
     pub(crate) is_first: bool,
 }
 
 impl Budget {
-    /// What the op cache has given with so many micro-ops of the line that is read, if that fits into this cycle. An
+    /// Micro-ops of the op cache with so many more of the line that is read, if that fits into this cycle. An
     /// instruction alone always fits, and so do all micro-ops of a further read of a window.
     pub(crate) fn given_with(&self, uops: u32, reading: &Reading) -> Option<u32> {
         let counted = if reading.is_further { 0 } else { uops };
@@ -65,7 +65,7 @@ impl Budget {
     }
 }
 
-/// Where the front end gets a thread's code from.
+/// Sources of a thread's code in the front end.
 pub(crate) struct Code<'m> {
     pub(crate) memory: &'m mut Memory,
     pub(crate) request: Request,
@@ -93,7 +93,7 @@ pub(crate) struct Front {
     pub(super) looping: u32,
     pub(super) decoder: Decoder,
     pub(super) op_cache: Option<corun_model::OpCache>,
-    /// What it holds.
+    /// The op cache.
     pub(super) decoded: Option<ThreadShared<OpCache>>,
     pub(super) claims: Claims,
     /// Cycles lost on the way to a microprogram, where it takes any.
@@ -156,7 +156,7 @@ impl Front {
         lines.map(|line| memory.fetch(of_line(line), *now).ready).max().unwrap_or(*now)
     }
 
-    /// What a trace cache's line goes on with after a branch to this address.
+    /// Continuation of a trace cache's line after a branch to this address.
     pub(crate) fn go_on(
         &mut self,
         reading: Reading,
@@ -170,7 +170,8 @@ impl Front {
         Some(reading.at(reading.end ^ space))
     }
 
-    /// What a cycle can bring: one of so many parts of what is fetched, of what the op cache gives, and of what is decoded.
+    /// Bandwidth of a cycle: one of so many parts of what is fetched, of what the op cache gives, and of what is
+    /// decoded.
     pub(crate) fn budget(&self, fetched: u32, read: u32, decoded: u32) -> Budget {
         let op_cache = self.op_cache.as_ref();
         // A division takes long, and most threads have all of it.

@@ -55,12 +55,12 @@ impl Values {
         self.ring[at as usize % VALUES]
     }
 
-    /// Where the values of an instruction's place in memory begin, if those of its first begin at `at`.
+    /// Begin of the values of an instruction's place in memory, if those of its first begin at `at`.
     pub(crate) fn first(&self, lowered: &DecodedInstruction, at: u32, memory: u8) -> u32 {
         lowered.memory[..usize::from(memory)].iter().fold(at, |at, place| self.after(place, at))
     }
 
-    /// Where the values of an instruction end that begin at `at`.
+    /// End of the values of an instruction that begin at `at`.
     #[inline]
     pub(crate) fn end(&self, lowered: &DecodedInstruction, at: u32) -> u32 {
         match lowered.digest.values {

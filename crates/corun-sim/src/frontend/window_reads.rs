@@ -8,23 +8,23 @@ use crate::frontend::op_cache::Reading;
 use crate::frontend::structures::Budget;
 use corun_model::OpCache;
 
-/// What a thread has read since the last taken branch.
+/// Windows that a thread has read since the last taken branch.
 #[derive(Debug, Default)]
 pub(crate) struct WindowReads {
     /// The window that is being read, and its lines so far.
     window: Option<u64>,
     lines: u32,
-    /// Whether another window came before it.
+    /// True if another window came before it.
     follows: bool,
     /// When the last further read is made.
     at: Option<u64>,
     /// Places of micro-ops that it still has.
     room: u32,
-    /// Whether it was made for this window, and can bring as much again.
+    /// True if it was made for this window, and can bring as much again.
     may_extend: bool,
 }
 
-/// How many times what a read brings must wait for renaming so that further reads cost nothing.
+/// Reads whose micro-ops must wait for renaming so that further reads cost nothing.
 const READS_AHEAD: u32 = 2;
 
 impl WindowReads {

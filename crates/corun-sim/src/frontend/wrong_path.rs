@@ -14,7 +14,7 @@ use crate::frontend::values::Values;
 use crate::parameters::Limit;
 use crate::uops::{DecodedBlock, filled};
 
-/// Where a thread has been: the code at an address, and where it went on the last time.
+/// Code that a thread has executed: the code at an address, and where it went on the last time.
 #[derive(Debug)]
 pub(super) struct Visited {
     places: Box<[Visit; PLACES]>,
@@ -27,7 +27,7 @@ struct Visit {
     next: u64,
     block: u32,
     executed: u32,
-    /// Its first value in the ring then.
+    /// First value in the ring then.
     values: u32,
 }
 

@@ -4,7 +4,7 @@
 use crate::uops::Kind;
 use corun_model::CoreModel;
 
-/// What still begins in this cycle, if anything may be too much.
+/// AGU bandwidth left in this cycle, if it is limited.
 #[derive(Debug, Clone)]
 pub(super) struct AguBandwidth {
     /// As how many a wide load counts; none where wide accesses issue like others.

@@ -9,12 +9,12 @@ use corun_model::{CoreModel, Policy};
 /// Issue bandwidth of a core.
 #[derive(Debug)]
 pub(super) struct Bandwidth {
-    /// Whether each thread has load and store bandwidth of its own.
+    /// True if each thread has load and store bandwidth of its own.
     own_loads: bool,
     own_stores: bool,
     /// Of a whole cycle.
     whole: Rates,
-    /// What is left of this one, of all threads together, and of each.
+    /// Bandwidth left in this cycle, of all threads together, and of each.
     common: Rates,
     own: Vec<Rates>,
     /// Of all threads together, or of each.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use corun_model::{CoreModel, LINE};
 
-/// What loads that have started in this cycle use.
+/// Banks used by loads that have started in this cycle.
 #[derive(Debug)]
 pub(super) struct Banks {
     /// Bytes of a bank as a shift, and sets of the first level; none where loads never meet.

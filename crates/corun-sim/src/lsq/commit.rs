@@ -9,7 +9,7 @@ use crate::uops::Handle;
 #[derive(Debug, Default)]
 pub(crate) struct CommitCycle {
     done: u32,
-    /// Where in memory the last one was.
+    /// Address of the last one.
     place: Option<u64>,
     /// The last one takes longer.
     is_over: bool,

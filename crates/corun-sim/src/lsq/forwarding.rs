@@ -9,7 +9,7 @@ use corun_model::MemoryRenaming;
 /// A load that searches the store queue.
 pub(crate) struct Load<'a> {
     pub(crate) place: &'a Place,
-    /// Its first byte, linear and physical.
+    /// First byte, linear and physical.
     pub(crate) linear: u64,
     pub(crate) address: u64,
     /// A number for its instruction.
@@ -18,7 +18,7 @@ pub(crate) struct Load<'a> {
     pub(crate) versions: [u64; 2],
 }
 
-/// What a search finds.
+/// Result of a search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Search {
     /// No store of these bytes.

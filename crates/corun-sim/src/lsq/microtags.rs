@@ -36,12 +36,12 @@ impl Microtags {
         }
     }
 
-    /// Whether the core has such tags.
+    /// True if the core has such tags.
     pub(super) fn is_of_use(&self) -> bool {
         self.model.is_some()
     }
 
-    /// How many cycles later an access finds its line that begins `now`, and how often it is repeated.
+    /// Delay of an access that begins `now`, in cycles, and the number of its repeats.
     pub(super) fn access(&mut self, linear: u64, physical: u64, now: u64) -> (u64, u32) {
         let Some(model) = &self.model else { return (0, 0) };
         let (linear, physical) = (linear >> self.line_shift, physical >> self.line_shift);

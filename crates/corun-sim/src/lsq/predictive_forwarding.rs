@@ -9,7 +9,7 @@
 #[derive(Debug)]
 pub(super) struct ForwardingPredictor {
     known: Vec<Pair>,
-    /// How many are known at most.
+    /// Limit of the known ones.
     most: usize,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct ForwardingPredictor {
 struct Pair {
     load: u32,
     store: Before,
-    /// Whether the store was the same the time before.
+    /// True if the store was the same the time before.
     is_sure: bool,
 }
 

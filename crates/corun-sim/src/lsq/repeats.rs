@@ -15,7 +15,7 @@ impl Repeats {
         *to += count;
     }
 
-    /// How many loads and stores of this cycle are repeated ones, of as many as the cycle takes.
+    /// Number of repeated loads and stores of this cycle, of as many as the cycle takes.
     pub(super) fn take(&mut self, loads: u32, stores: u32) -> (u32, u32) {
         let now = (self.loads.min(loads), self.stores.min(stores));
         self.loads -= now.0;

@@ -14,7 +14,7 @@ pub(crate) struct StoreQueue {
     first: u64,
     /// For eight bytes at a time the youngest store to them, by a hash.
     youngest: Vec<u64>,
-    /// The same for eight bytes of any page, and of any page as siblings see them.
+    /// Stores to eight bytes of any page, and of any page as siblings see them.
     of_offset: Vec<u64>,
     of_own_offset: Vec<u64>,
     /// So many of the oldest are retired.
@@ -35,19 +35,19 @@ pub(crate) struct Store {
     /// The first byte, physical and linear.
     pub(crate) address: u64,
     pub(crate) linear: u64,
-    /// Its offset in its page, where this process has that.
+    /// Offset in its page, where this process has that.
     pub(crate) offset: u64,
     pub(crate) size: u16,
-    /// Whether it goes past the caches.
+    /// True if it goes past the caches.
     pub(crate) streams: bool,
     /// A number for its instruction.
     pub(crate) instruction: u32,
     /// The place's name, and the versions of its registers.
     pub(crate) name: u32,
     pub(crate) versions: [u64; 2],
-    /// Whether its address was the stack pointer and a displacement.
+    /// True if its address was the stack pointer and a displacement.
     pub(crate) is_on_stack: bool,
-    /// Whether its data is in no vector or mask register, and how many cycles later a load that is renamed to it has it.
+    /// True if its data is in no vector or mask register, and how many cycles later a load that is renamed to it has it.
     pub(crate) is_general: bool,
     pub(crate) renamed_later: u8,
     /// The micro-op that hands its data over.
@@ -72,7 +72,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Whether a store to a line may leave the queue, too: into the same buffer, or once that is empty.
+    /// True if a store to a line may leave the queue, too: into the same buffer, or once that is empty.
     pub(super) fn may_follow(self, line: u64, now: u64) -> bool {
         self.until <= now || self.line == line
     }
@@ -83,7 +83,7 @@ impl Gathered {
     }
 }
 
-/// How a store concerns a load of some bytes.
+/// Overlap of a store with a load of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlap {
     /// It writes all of them.
@@ -102,7 +102,7 @@ fn eights(address: u64, size: u16) -> impl Iterator<Item = usize> {
     (0..=last.wrapping_sub(first).min(15)).map(move |ahead| (first + ahead) as usize % HASHED)
 }
 
-/// Whether two pieces of memory have a byte in common.
+/// True if two pieces of memory have a byte in common.
 fn meet(one: u64, size: u16, other: u64, other_size: u16) -> bool {
     one < other + u64::from(other_size.max(1)) && other < one + u64::from(size.max(1))
 }
@@ -208,7 +208,7 @@ impl StoreQueue {
         stores.filter(move |store| meet(offset, size, store.offset, store.size))
     }
 
-    /// Whether a store to another place is on its way whose address has the same lowest bits.
+    /// True if a store to another place is on its way whose address has the same lowest bits.
     pub(crate) fn has_alias(&self, address: u64, size: u16) -> bool {
         const PAGE: u64 = 1 << 12;
         let numbers = eights(address, size).map(|eight| self.of_offset[eight % OFFSETS]);
@@ -255,7 +255,7 @@ impl StoreQueue {
         self.stores = stores;
     }
 
-    /// Whether a line is among those that were stored to last.
+    /// True if a line is among those that were stored to last.
     pub(super) fn was_stored_to(&self, line: u64) -> bool {
         self.lines.contains(&line)
     }

@@ -27,9 +27,9 @@ impl BackgroundFills {
         }
     }
 
-    /// How many lines have come into a set of so many ways since it was last asked; no more than some times the ways,
-    /// after which hardly anything is left of what was there, whichever line leaves first. Before it is asked at all it is
-    /// full: background work did not begin with the simulation.
+    /// Number of lines that have come into a set of so many ways since the last call; no more than some times the ways,
+    /// after which hardly anything is left of what was there, whichever line leaves first. Before it is asked at all it
+    /// is full: background work did not begin with the simulation.
     pub(super) fn come(&mut self, set: u64, now: u64, ways: u32) -> u32 {
         let known = &mut self.known[set as usize];
         let before = known.replace(known.map_or(now, |before| before.max(now)));

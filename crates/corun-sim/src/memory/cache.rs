@@ -25,7 +25,7 @@ pub(super) struct CacheLine {
     pub(super) state: State,
     /// From when on another core has it; `u64::MAX` if none asked for it.
     pub(super) until: u64,
-    /// Whether it can still be read then.
+    /// True if it can still be read then.
     pub(super) stays: bool,
     /// The thread that it came for, and whether that would have had it without its siblings.
     thread: u8,
@@ -33,13 +33,13 @@ pub(super) struct CacheLine {
 }
 
 impl CacheLine {
-    /// Whether a request of cycle `now` needs nothing from elsewhere.
+    /// True if a request of cycle `now` needs nothing from elsewhere.
     pub(super) fn serves(&self, is_write: bool, now: u64) -> bool {
         let is_untouched = self.until > now.max(self.ready);
         (is_untouched || self.stays && !is_write) && !(is_write && self.state == State::Shared)
     }
 
-    /// Whether the level before it may have it, too, for as long as it likes.
+    /// True if the level before it may have it, too, for as long as it likes.
     pub(super) fn may_be_copied(&self, is_write: bool) -> bool {
         self.serves(is_write, u64::MAX - 1)
     }
@@ -64,7 +64,7 @@ const BACKGROUND: Line = EMPTY - 1;
 /// Lines that came while nothing was simulated have this one, all of them.
 const EARLIER: Line = EMPTY - 2;
 
-/// Whether a place holds a line that a simulated core brought.
+/// True if a place holds a line that a simulated core brought.
 fn is_own_line(line: Line) -> bool {
     !matches!(line, EMPTY | BACKGROUND | EARLIER)
 }
@@ -84,9 +84,9 @@ pub(super) struct Cache {
     groups: Vec<Group>,
     /// Counts uses, for the order of the last ones.
     clock: u32,
-    /// What threads lost to each other, where several share it.
+    /// Shadow tags, for the lines that threads lost to each other, where several share it.
     shadow_tags: Option<ShadowTags>,
-    /// Whether it held lines before the simulation, of which none is known.
+    /// True if it held lines before the simulation, of which none is known.
     had_earlier_lines: bool,
     /// Which cores that are not simulated use it, too.
     background_fills: Option<BackgroundFills>,
@@ -99,7 +99,7 @@ struct Group {
     lines: Vec<Line>,
     /// Of each set the place that was found last.
     found: Vec<u32>,
-    /// What the replacement remembers of each.
+    /// Replacement state of each.
     ranks: Vec<u32>,
     held: Vec<CacheLine>,
 }
@@ -107,7 +107,7 @@ struct Group {
 /// Sets of a group.
 const GROUP: u64 = 64;
 
-/// Where a line is, or would be: its group, and its set's first place there.
+/// Place of a line, or of one that would be filled: its group, and its set's first place there.
 #[derive(Debug, Clone, Copy)]
 struct Set {
     group: usize,
@@ -171,7 +171,7 @@ impl Cache {
         }
     }
 
-    /// What the replacement remembers of a line that is about to leave.
+    /// Replacement state of a line that is about to leave.
     fn oldest_rank(&self) -> u32 {
         if self.replacement == Replacement::Rrip { DISTANT } else { 0 }
     }
@@ -180,7 +180,7 @@ impl Cache {
         self.mask.map_or_else(|| line % self.sets, |mask| line & mask)
     }
 
-    /// Whether a thread would find a line that is not there, if it had the cache for itself.
+    /// True if a thread would find a line that is not there, if it had the cache for itself.
     pub(super) fn was_evicted(&self, line: Line, thread: u8) -> bool {
         let set = self.number(line);
         self.shadow_tags.as_ref().is_some_and(|tags| tags.has(set, thread, line))
@@ -208,7 +208,8 @@ impl Cache {
         Some(place)
     }
 
-    /// How many background fills have come into a line's set up to now; each is to be [inserted](Self::insert_background).
+    /// Number of background fills that have come into a line's set up to now; each is to be
+    /// [inserted](Self::insert_background).
     pub(super) fn due_background_fills(&mut self, line: Line, now: u64) -> u32 {
         let (number, ways) = (self.number(line), self.ways as u32);
         self.background_fills.as_mut().map_or(0, |fills| fills.come(number, now, ways))
@@ -223,7 +224,7 @@ impl Cache {
         is_own_line(line).then_some(Evicted { line, state: held.kept() })
     }
 
-    /// How many lines it has room for.
+    /// Capacity in lines.
     pub(super) fn size(&self) -> usize {
         self.sets as usize * self.ways
     }

@@ -16,7 +16,7 @@ impl Buffers {
         self.until[0].max(now)
     }
 
-    /// Whether all are taken at `now`.
+    /// True if all are taken at `now`.
     pub(super) fn are_full(&self, now: u64) -> bool {
         self.until[0] > now
     }

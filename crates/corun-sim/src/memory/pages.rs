@@ -10,14 +10,15 @@ const HUGE_SHIFT: u32 = 21;
 /// Linux puts the first stack of a process into the last 16 GiB of its addresses, and mappings (stacks of threads among them)
 /// below.
 const LOWEST_STACK: u64 = 0x7ffb_ff00_0000;
-/// Where the first mappings lie if addresses are not randomised.
+/// Addresses of the first mappings if addresses are not randomised.
 const MAPPED_WITHOUT_CHANCE: std::ops::Range<u64> = 0x7fff_e000_0000..0x7fff_f800_0000;
 /// Bits of a physical address.
 const PHYSICAL_BITS: u32 = 52;
-/// What distinguishes the number of a huge page, and the entry for it, from those of pages of 4 KiB: a bit above those of both.
+/// Bit of the number of a huge page, and of the entry for it, which distinguishes them from those of pages of 4 KiB:
+/// a bit above those of both.
 const HUGE: u64 = 1 << 39;
 
-/// What numbers and entries of pages of a size have, and those of other sizes have not.
+/// Bit of the numbers and entries of pages of a size.
 fn kind(size: PageSize) -> u64 {
     match size {
         PageSize::Small => 0,
@@ -48,13 +49,13 @@ pub(super) struct Page {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pages {
     key: u64,
-    /// That of the pages which hold its code.
+    /// Offset of the pages which hold its code.
     text: u64,
     /// Of what lies together in memory and has one translation.
     size: PageSize,
     /// Of what has one entry in the tables of its kernel.
     in_tables: PageSize,
-    /// Whether all of them are one page of memory.
+    /// True if all of them are one page of memory.
     are_one: bool,
     /// Distinguishes the process's code from that of other processes.
     space: u64,
@@ -104,7 +105,7 @@ impl Pages {
         self.space
     }
 
-    /// Whether two addresses may be one place in memory.
+    /// True if two addresses may be one place in memory.
     pub(crate) fn are_one(self) -> bool {
         self.are_one
     }
@@ -114,19 +115,19 @@ impl Pages {
         Self { text: other.text, ..self }
     }
 
-    /// Where the code at a linear address lies.
+    /// Physical address of the code at a linear address.
     #[inline]
     pub(crate) fn code(self, linear: u64) -> u64 {
         Self { key: self.text, ..self.in_small() }.physical(linear)
     }
 
-    /// The same memory in small pages, as its code lies there.
+    /// The memory in small pages, as its code lies there.
     #[inline]
     pub(super) fn in_small(self) -> Self {
         Self { size: PageSize::Small, in_tables: PageSize::Small, ..self }
     }
 
-    /// Where a linear address lies. Two pages of one frame are as rare as one in 2^40.
+    /// Physical address of a linear address. Two pages of one frame are as rare as one in 2^40.
     #[inline]
     pub(crate) fn physical(self, linear: u64) -> u64 {
         let shift = shift(self.size);
@@ -156,7 +157,7 @@ impl Pages {
         Page { number: number(size), size, in_tables: number(in_tables), is_code }
     }
 
-    /// Where the entry for the page lies in the tables: eight bytes after that of the page before.
+    /// Address of the page's entry in the tables: eight bytes after that of the page before.
     #[inline]
     pub(super) fn entry(self, linear: u64) -> u64 {
         let size = self.in_tables;
@@ -164,7 +165,7 @@ impl Pages {
         1 << PHYSICAL_BITS | (self.key & 0x3ff) << 40 | kind(size) | page << 3
     }
 
-    /// Where a hypervisor's entry for 4 KiB lies in its tables, if the guest's memory is as much in order as its pages.
+    /// Address of a hypervisor's entry for 4 KiB in its tables, if the guest's memory is as much in order as its pages.
     #[inline]
     pub(super) fn host_entry(self, linear: u64) -> u64 {
         1 << (PHYSICAL_BITS + 1) | self.in_small().entry(linear)

@@ -31,7 +31,7 @@ pub(super) struct Private {
     pub(super) l2_misses: ThreadShared<Buffers>,
     pub(super) l3_link: Link,
     pub(super) translations: Translations,
-    /// Where data were found.
+    /// Places where data were found.
     pub(super) recall: Recall,
     pub(super) prefetchers: ThreadShared<Prefetchers>,
     pub(super) next_line: bool,

@@ -5,7 +5,7 @@ use crate::memory::line::Line;
 use crate::sharing::Requester;
 use corun_model::LINE;
 
-/// Where a line came from.
+/// Origin of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// The first-level cache.
@@ -67,7 +67,7 @@ pub(crate) struct Reply {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SiblingEviction {
     pub(crate) cycles: u16,
-    /// Whether it was evicted from the second level, not from the first.
+    /// True if it was evicted from the second level, not from the first.
     pub(crate) is_second: bool,
 }
 

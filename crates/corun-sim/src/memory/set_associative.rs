@@ -6,7 +6,7 @@ use crate::memory::background_fills::Chance;
 #[derive(Debug)]
 pub(super) struct Ways {
     ways: usize,
-    /// What each place has.
+    /// Number in each place.
     numbers: Vec<u64>,
     /// The places of each set in a ring by their last use, so that the victim is not searched for.
     order: Vec<Neighbours>,
@@ -16,7 +16,7 @@ pub(super) struct Ways {
     seen: [u32; SEEN],
     /// The number that was found last.
     last: u64,
-    /// Where a search is long, how many numbers there are of each hash, so that one of none is not searched for.
+    /// Count of the numbers of each hash, where a search is long, so that one of none is not searched for.
     present: Vec<u32>,
     /// Who goes, if that is at random.
     chance: Option<Chance>,
@@ -29,7 +29,7 @@ struct Neighbours {
     newer: u32,
 }
 
-/// What an entry's number was before it had one.
+/// Number of an empty entry.
 const NONE: u64 = u64::MAX;
 /// Numbers for which the last place is remembered.
 const SEEN: usize = 64;
@@ -59,7 +59,7 @@ impl Ways {
         }
     }
 
-    /// The same, of which any entry of a full set goes.
+    /// The table with random replacement: any entry of a full set goes.
     pub(super) fn random_replacement(self) -> Self {
         Self { chance: Some(Chance::default()), ..self }
     }
@@ -71,7 +71,7 @@ impl Ways {
         self.last = NONE;
     }
 
-    /// Whether a number is there; it is from now on.
+    /// True if a number is there; it is from now on.
     #[inline]
     pub(super) fn touch(&mut self, number: u64) -> bool {
         if number == self.last {
@@ -89,7 +89,7 @@ impl Ways {
         (place / self.ways as u32, place)
     }
 
-    /// Whether a place holds a number.
+    /// True if a place holds a number.
     #[inline]
     pub(super) fn is_at(&self, number: u64, place: u32) -> bool {
         self.numbers[place as usize] == number
@@ -162,7 +162,7 @@ fn hash(number: u64) -> usize {
     (number ^ number >> HASHES.ilog2() ^ number >> 40) as usize % HASHES
 }
 
-/// Where a number is among others, compared with several at a time.
+/// Position of a number among others, compared with several at a time.
 #[inline]
 pub(super) fn position(numbers: &[u64], number: u64) -> Option<usize> {
     const AT_A_TIME: usize = 8;

@@ -17,7 +17,7 @@ impl ShadowTags {
         Self { ways, threads, lost: vec![Vec::new(); sets as usize * threads] }
     }
 
-    /// Whether a thread would have the line still.
+    /// True if a thread would have the line still.
     pub(super) fn has(&self, set: u64, thread: u8, line: Line) -> bool {
         self.lost[set as usize * self.threads + usize::from(thread)].contains(&line)
     }

@@ -27,12 +27,12 @@ pub(super) struct Translations {
     huge: Option<ThreadShared<Ways>>,
     code: ThreadShared<Ways>,
     second: Option<ThreadShared<Ways>>,
-    /// Whether the second level has none of huge pages.
+    /// True if the second level has none of huge pages.
     is_second_small: bool,
     /// Of instructions, where they have their own.
     second_code: Option<ThreadShared<Ways>>,
     directories: ThreadShared<Ways>,
-    /// What a first-level miss costs if the second level has it.
+    /// Cycles of a first-level miss that hits in the second level.
     pub(super) data_miss: u64,
     pub(super) code_miss: u64,
     pub(super) walkers: ThreadShared<Buffers>,

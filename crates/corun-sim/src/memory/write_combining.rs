@@ -6,7 +6,7 @@ use crate::memory::{LINE_SHIFT, Memory, Origin, Reply, Request, SiblingEviction}
 use corun_model::LINE;
 
 impl Memory {
-    /// Where a store past the caches goes: its page is known, and nothing is asked for.
+    /// Translation of a store past the caches: its page is known, and nothing is asked for.
     pub(crate) fn locate(&mut self, request: Request, now: u64) -> Reply {
         let translation = self.translate(&request, false, now);
         let evicted = SiblingEviction::default();

@@ -41,13 +41,13 @@ impl Limit {
         }
     }
 
-    /// Whether a thread that holds `own` of the `all` taken entries gets `wanted` more.
+    /// True if a thread that holds `own` of the `all` taken entries gets `wanted` more.
     #[inline]
     pub(crate) fn has_room(self, own: u32, all: u32, wanted: u32) -> bool {
         own + wanted <= self.own && u64::from(all) + u64::from(wanted) <= u64::from(self.all)
     }
 
-    /// Whether it would get them if its siblings were halted.
+    /// True if it would get them if its siblings were halted.
     pub(crate) fn is_taken(self, own: u32, wanted: u32) -> bool {
         own + wanted <= self.alone
     }

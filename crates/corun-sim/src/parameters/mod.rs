@@ -16,22 +16,22 @@ pub(crate) struct Parameters {
     pub(crate) penalties: Penalties,
 }
 
-/// How much each stage does in a cycle, and which thread does it.
+/// Bandwidth of each stage in a cycle, and the policy of its threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Widths {
     /// Slots of renaming a cycle, and how threads share them.
     pub(crate) dispatch: u32,
     pub(crate) dispatch_policy: Policy,
-    /// Whether nothing is renamed unless there is room for a whole cycle's width.
+    /// True if nothing is renamed unless there is room for a whole cycle's width.
     pub(crate) whole_groups: bool,
-    /// Whether a NOP is renamed in the slot of the instruction before it.
+    /// True if a NOP is renamed in the slot of the instruction before it.
     pub(crate) nops_share_slots: bool,
     /// Moves eliminated a cycle.
     pub(crate) moves_a_cycle: u32,
     /// Slots of retirement a cycle, and how threads share them.
     pub(crate) retire: u32,
     pub(crate) retire_policy: Policy,
-    /// How threads share fetch and decoders, and which of them fetches first.
+    /// Sharing policy of fetch and decoders.
     pub(crate) fetch_policy: Policy,
     pub(crate) decode_policy: Policy,
     pub(crate) fetch_choice: Choice,
@@ -62,7 +62,7 @@ impl Limits {
 /// Rates, widths and latencies of loads, stores and forwarding.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadStore {
-    /// Whether each thread commits stores without regard to its siblings.
+    /// True if each thread commits stores without regard to its siblings.
     pub(crate) own_stores: bool,
     /// Accesses issued a cycle.
     pub(crate) load_rate: u32,
@@ -78,11 +78,11 @@ pub(crate) struct LoadStore {
     pub(crate) store_width: u32,
     pub(crate) line_shift: u32,
     pub(crate) commit_shift: u32,
-    /// Whether loads are issued before the store's data are there, and then again.
+    /// True if loads are issued before the store's data are there, and then again.
     pub(crate) early_issue: bool,
     /// Which loads are renamed to a store's register.
     pub(crate) renamed: Option<MemoryRenaming>,
-    /// Whether loads of a part of it are.
+    /// True if loads of a part of it are.
     pub(crate) renamed_parts: bool,
     /// Cycles from a store's data to the load.
     pub(crate) forwarding: u32,
@@ -112,7 +112,7 @@ pub(crate) struct Penalties {
     pub(crate) issue_delay: u64,
     pub(crate) mispredict: u64,
     pub(crate) resteer: u64,
-    /// Whether wrong paths are followed.
+    /// True if wrong paths are followed.
     pub(crate) wrong_paths: bool,
     /// After each round of a loop with a single branch, at least, as siblings share the predictor.
     pub(crate) round: u32,
@@ -122,7 +122,7 @@ pub(crate) struct Penalties {
 }
 
 impl Parameters {
-    /// What each of `active` threads gets of the core, of so many that run there.
+    /// Parameters of each of `active` threads of the core, of so many that run there.
     pub(crate) fn of(model: &CoreModel, active: u32, threads: u32) -> Self {
         let (back, memory) = (&model.back, &model.memory);
         let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));

@@ -4,7 +4,7 @@
 use crate::uops::RegisterId;
 use corun_model::MoveSlots;
 
-/// What one file of registers shares.
+/// Shared physical registers of one file.
 #[derive(Debug, Clone, Default)]
 struct Shared {
     places: u32,
@@ -66,7 +66,7 @@ impl MoveElimination {
         }
     }
 
-    /// Whether a copy to this register can be eliminated now.
+    /// True if a copy to this register can be eliminated now.
     pub(super) fn has_place(&self, to: RegisterId) -> bool {
         let Some((file, _)) = Self::place(to).filter(|_| self.cycles > 0) else { return true };
         let file = &self.files[file];
@@ -99,7 +99,7 @@ impl MoveElimination {
         self.files.iter_mut().for_each(|file| file.groups.clear());
     }
 
-    /// Whether places are counted.
+    /// True if places are counted.
     #[inline]
     pub(super) fn has_places(&self) -> bool {
         self.cycles > 0

@@ -18,7 +18,7 @@ pub(crate) struct Recorded<'t> {
     thread: ThreadId,
     events: Events<'t>,
     pub(crate) lowering: Lowering<'t>,
-    /// Where the code of each block of the trace stands, or `NOWHERE` before it is executed.
+    /// Place of the code of each block of the trace, or `NOWHERE` before it is executed.
     blocks: Vec<u32>,
     pages: Pages,
     replay: Replay,
@@ -29,7 +29,7 @@ pub(crate) struct Recorded<'t> {
     given: Counter<'t>,
 }
 
-/// How a thread goes through its trace.
+/// Progress of a thread through its trace.
 #[derive(Debug)]
 pub(crate) enum Replay {
     /// From this instruction to its last.
@@ -58,7 +58,7 @@ struct Window {
 struct WindowBlock {
     block: BlockId,
     executed: u32,
-    /// Where its values end; they begin where those of the block before it end.
+    /// End of its values; they begin where those of the block before it end.
     values_end: usize,
 }
 
@@ -114,7 +114,7 @@ impl<'t> Recorded<'t> {
         self.events.instruction()
     }
 
-    /// What could not be read, if anything.
+    /// The error of reading, if there is one.
     pub(crate) fn error(&mut self) -> Result<(), FormatError> {
         self.error.take().map_or(Ok(()), Err)
     }

@@ -18,7 +18,7 @@ pub(crate) struct SynchronisedReplay {
     /// Recorded instructions that it was given, or that it spun instead of.
     position: u64,
     spinning: Option<Spinning>,
-    /// What it waits for without polling, and the block that sees it.
+    /// Wait without polling, and the block that sees it.
     awaiting: Option<(Spin, Step)>,
     /// Blocks that are not done yet, if a thread waits for this one.
     in_flight: VecDeque<BlockInFlight>,
@@ -42,7 +42,7 @@ struct Spinning {
     spin: Spin,
     steps: Vec<Step>,
     next: usize,
-    /// Whether all polls are done that it was given.
+    /// True if all polls are done that it was given.
     has_polled: bool,
 }
 
@@ -56,9 +56,9 @@ struct Step {
 /// A block that the core has not retired.
 #[derive(Debug)]
 struct BlockInFlight {
-    /// Its instructions that are not done.
+    /// Instructions that are not done.
     left: u64,
-    /// Where the thread is when they are.
+    /// Position of the thread when they are.
     position: u64,
 }
 
@@ -258,7 +258,8 @@ mod tests {
     };
     use crate::replay::synchronised::*;
 
-    /// What each thread has done when all go on alternately on a core that takes no time, up to a time when all have long ended.
+    /// Instructions of each thread when all proceed alternately on a core that takes no time, up to a time when all
+    /// have long ended.
     fn done(trace: &Trace, threads: &[ThreadId], turns: usize) -> Vec<u64> {
         let order = Rc::new(RefCell::new(Synchronisation::of(trace, threads).unwrap()));
         let begun = |&thread| {

@@ -46,12 +46,12 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// Its cycles, those that were not simulated included.
+    /// Cycles, those that were not simulated included.
     pub(crate) fn cycles(&self) -> f64 {
         (self.end - self.begin + self.left) as f64
     }
 
-    /// Its instructions, as many as if all of its cycles, of which the change to it took `switch`, had been simulated.
+    /// Instructions, as many as if all of its cycles, of which the change to it took `switch`, had been simulated.
     pub(crate) fn instructions(&self, switch: u64) -> f64 {
         let simulated = (self.end - self.begin).saturating_sub(switch).max(1) as f64;
         self.instructions as f64 * (1.0 + self.left as f64 / simulated)
@@ -64,8 +64,8 @@ impl<F: InstructionSource> TimeSlicedSource<F> {
         Self::bounded(programs, slices, u64::MAX)
     }
 
-    /// The same, with the most instructions that are simulated of a slice; what is left of it goes on at the rate
-    /// of its instructions so far.
+    /// The source with a limit of the instructions that are simulated of a slice; the rest of it proceeds at the
+    /// rate of its instructions so far.
     pub(crate) fn bounded(programs: Vec<F>, slices: Slices, most: u64) -> Self {
         let none = vec![false; programs.len()];
         Self {
@@ -105,7 +105,7 @@ impl<F: InstructionSource> TimeSlicedSource<F> {
         now >= self.over || self.given >= self.most
     }
 
-    /// Whether a program can go on now.
+    /// True if a program can go on now.
     fn goes_on(&mut self, program: usize, now: u64) -> bool {
         if self.have_ended[program] {
             return false;

@@ -38,7 +38,7 @@ pub(crate) struct Renamed {
     pub(crate) queued: Queued,
     /// The micro-op after its last one.
     pub(crate) end: u64,
-    /// Its part of the thread's entries.
+    /// Part of the thread's entries.
     pub(crate) entries: Entries,
     pub(crate) stores: u8,
     pub(crate) instructions: u8,
@@ -79,7 +79,7 @@ impl ReorderBuffer {
         self.head
     }
 
-    /// That micro-op, if there is one.
+    /// The oldest micro-op, if there is one.
     #[inline]
     pub(crate) fn oldest_uop(&self) -> Option<&InFlightUop> {
         (self.head < self.next).then(|| self.uops.at(self.head))

@@ -25,7 +25,7 @@ pub struct Recording<'t> {
 }
 
 impl Recording<'_> {
-    /// Where its recorded instructions that count begin and end, in instructions of the thread.
+    /// Range of its recorded instructions that count, in instructions of the thread.
     pub(super) fn counted(&self) -> (u64, u64) {
         let own = self.trace.threads().iter().find(|it| it.id == self.thread);
         let (begin, end) = own.map_or((0, 0), |it| (it.begin(), it.end()));
@@ -50,17 +50,17 @@ impl Recording<'_> {
 /// A busy sibling of the counted thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Sibling<'t> {
-    /// What it runs, again and again.
+    /// The recording that it runs, again and again.
     pub recording: Recording<'t>,
-    /// Where it begins, as a part of what counts of its run (0 to 1); at 0 with what warms up before that part.
+    /// Begin, as a part of what counts of its run (0 to 1); at 0 with what warms up before that part.
     pub begin: f64,
-    /// Whether it is a copy of the counted thread, which progresses as the counted one does: it is at most
+    /// True if it is a copy of the counted thread, which progresses as the counted one does: it is at most
     /// [`MAX_LAG`] instructions from it, by chance for each window, since copies do not run in step.
     pub is_copy: bool,
 }
 
 impl Sibling<'_> {
-    /// How it goes through its run where the counted thread begins after so many instructions of its own.
+    /// Progress through its run where the counted thread begins after so many instructions of its own.
     pub(super) fn course(&self, place: u64) -> Replay {
         let (begin, end) = self.recording.counted();
         let part = ((end - begin) as f64 * self.begin.clamp(0.0, 1.0)) as u64;
@@ -76,14 +76,14 @@ impl Sibling<'_> {
 /// varies by.
 pub const MAX_LAG: u64 = 1 << 19;
 
-/// How far the siblings go while the counted thread goes on.
+/// Progress of the siblings beside the counted thread.
 pub(super) struct Course<'a, 't> {
     counted: Recording<'t>,
     siblings: &'a [Sibling<'t>],
     /// Recorded instructions of each sibling for one of the counted thread.
     progress: Vec<f64>,
     chance: ChaCha8Rng,
-    /// Where each sibling was after its last window.
+    /// Position of each sibling after its last window.
     done: Vec<u64>,
 }
 
@@ -106,7 +106,7 @@ impl<'a, 't> Course<'a, 't> {
         }
     }
 
-    /// Where each thread is to be at the end of a warm-up, the counted one first: at `end`, from `begun` on.
+    /// Target position of each thread at the end of a warm-up, the counted one first: at `end`, from `begun` on.
     pub(super) fn targets(&mut self, end: u64, begun: u64) -> Vec<u64> {
         let mut targets = vec![end];
         let advance = end.saturating_sub(begun) as f64;
@@ -128,7 +128,7 @@ impl<'a, 't> Course<'a, 't> {
         targets
     }
 
-    /// What each sibling has done.
+    /// Counts of each sibling.
     pub(super) fn others(&self, machine: &Machine<Recorded<'_>>) -> Vec<u64> {
         (1..=self.siblings.len()).map(|thread| machine.state(0, thread).retired).collect()
     }

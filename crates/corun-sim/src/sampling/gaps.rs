@@ -17,7 +17,7 @@ pub(super) struct Gaps<'t> {
     recording: Recording<'t>,
     /// Up to where there are lists of touched lines, in instructions of the thread.
     lists: Vec<u64>,
-    /// Whether there are no lists, or some gap is longer than what its list is of.
+    /// True if there are no lists, or some gap is longer than what its list is of.
     pub(super) are_unknown: bool,
 }
 
@@ -29,7 +29,7 @@ impl<'t> Gaps<'t> {
         Self { recording, lists, are_unknown }
     }
 
-    /// What was touched in the gap that ends at this place; nothing if the trace does not have it.
+    /// Lines touched in the gap that ends at this place; nothing if the trace does not have it.
     pub(super) fn before(&self, place: u64) -> Result<Vec<TouchedLine>, FormatError> {
         let Recording { trace, thread, .. } = self.recording;
         match self.lists.binary_search(&place) {
@@ -38,7 +38,7 @@ impl<'t> Gaps<'t> {
         }
     }
 
-    /// What was touched from the start of the run to this place or a little before, in gaps or not: each line once, the one
+    /// Lines touched from the start of the run to this place or a little before, in gaps or not: each line once, the one
     /// that was touched first in front.
     pub(super) fn all_before(&self, place: u64) -> Result<Vec<TouchedLine>, FormatError> {
         let Recording { trace, thread, .. } = self.recording;

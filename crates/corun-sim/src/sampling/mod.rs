@@ -20,12 +20,12 @@ pub use beside::{MAX_LAG, Recording, Sibling};
 pub use refill::{Refills, simulate_refills};
 pub use simulation::{Mode, SampledRun, SimulatedSection, WindowSimulation};
 
-/// What a thread takes in the counted windows of a trace.
+/// Simulated counts of a thread in the counted windows of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedWindows {
     /// Each of them, in the order of the run; none is empty.
     pub windows: Vec<SimulatedWindow>,
-    /// Where the cycles of each went, in the same order.
+    /// Cycle stack of each, in the same order.
     pub stacks: Vec<CycleStack>,
     /// All of them together.
     pub together: Simulated,
@@ -55,9 +55,9 @@ pub struct SimulatedWindow {
     pub events: EventCounts,
     /// Event counts of it and in the warm-up before it.
     pub events_with_warm_up: EventCounts,
-    /// The same window in pieces of equal length, but for the last one.
+    /// The window in pieces of equal length, but for the last one.
     pub pieces: Vec<Piece>,
-    /// Its weight, if windows do not stand for equal parts of the run.
+    /// Weight, if windows do not stand for equal parts of the run.
     pub weight: Option<SimulationWeight>,
 }
 
@@ -72,7 +72,7 @@ pub struct SimulationWeight {
     pub point: Option<ChosenPoint>,
 }
 
-/// What a simulation point is known to stand for.
+/// Part of the run that a simulation point represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChosenPoint {
     /// Instructions of its cluster that are not recorded.
@@ -101,7 +101,7 @@ pub struct EventCounts {
     pub instructions: u64,
     /// Mispredicted branches.
     pub mispredicts: u64,
-    /// What was asked of memory.
+    /// Memory requests.
     pub requests: MemoryRequests,
 }
 

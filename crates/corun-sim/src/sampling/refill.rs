@@ -22,7 +22,7 @@ const TIMED: u64 = 500_000;
 /// Instructions between two calls of `goes_on` and `has_time`.
 const STRIDE: u64 = 1 << 18;
 
-/// What a worker lost at each place.
+/// Misses of a worker after a switch, at each place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refills {
     /// Cycles that the timed instructions took longer after another worker's slice.
@@ -30,7 +30,7 @@ pub struct Refills {
     /// The part of these cycles that was lost in the later half of the timed instructions, of all places together: where it
     /// is large, more would be lost after them.
     pub late: f64,
-    /// Whether there was no time for all places.
+    /// True if there was no time for all places.
     pub is_cut: bool,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Section {
     pub(super) begin: u64,
     /// ... and instructions of the thread before that one, recorded or not.
     pub(super) place: u64,
-    /// Its intervals, by number; what lies before the first of them only warms.
+    /// Intervals of the section, by number; what lies before the first of them only warms.
     pub(super) intervals: Range<usize>,
 }
 

@@ -49,7 +49,7 @@ impl<'t> SampledRun<'t> {
     }
 }
 
-/// How instructions are simulated.
+/// Mode of simulation of instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// They warm caches, TLBs and branch predictors; nothing is timed.
@@ -99,7 +99,7 @@ impl<'a> WindowSimulation<'a> {
         Ok(Self { model, timings, run, siblings, pages, seed, sections })
     }
 
-    /// How many sections it has; at least one.
+    /// Number of sections; at least one.
     pub fn sections(&self) -> usize {
         self.sections.len()
     }
@@ -316,7 +316,7 @@ mod tests {
         walk_through(LINES, left_out, false)
     }
 
-    /// The same through so many lines, a power of two. The trace may have the lines that each gap touches.
+    /// Trace through so many lines, a power of two. The trace may have the lines that each gap touches.
     fn walk_through(lines: u64, left_out: u64, has_lists: bool) -> Trace {
         let look_back = if has_lists { 2 * left_out } else { 0 };
         let (count, length, warm_up, total) = (WINDOWS as u32, 800, 800, u64::MAX);
@@ -368,7 +368,7 @@ mod tests {
         simulated_of(&walk(0), (length, warm_up), is_alone, order)
     }
 
-    /// The same of another walk.
+    /// Windows of another walk.
     fn simulated_of(
         trace: &Trace,
         (length, warm_up): (u64, u64),

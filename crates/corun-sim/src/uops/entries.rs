@@ -56,13 +56,13 @@ impl Entries {
         each.fold(Self::default(), Self::add)
     }
 
-    /// How many of a buffer.
+    /// Entries of a buffer.
     #[inline]
     pub(crate) fn count(self, buffer: Buffer) -> u32 {
         (self.0 >> (buffer as u32 * (BITS + 1))) as u32 & MOST
     }
 
-    /// Whether these entries and those that are `taken` are no more than `limits`, in each buffer.
+    /// True if these entries and those that are `taken` are no more than `limits`, in each buffer.
     #[inline]
     pub(crate) fn fit(self, taken: Self, limits: Self) -> bool {
         ((limits.0 | GUARDS) - taken.0 - self.0) & GUARDS == GUARDS

@@ -5,7 +5,7 @@ use iced_x86::{Code, Instruction, Mnemonic, OpKind, Register};
 use crate::uops::register::RegisterId;
 use corun_model::Elimination;
 
-/// What an instruction is to the renamer.
+/// Idiom of an instruction that the renamer recognises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Idiom {
     /// Does nothing.

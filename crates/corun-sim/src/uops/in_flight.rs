@@ -41,7 +41,7 @@ pub(crate) struct InFlightUop {
     pub(crate) done: u64,
     /// The cycle from which its known operands can be used.
     pub(crate) ready: u64,
-    /// Its place in the order of renaming over all threads.
+    /// Place in the order of renaming over all threads.
     pub(crate) age: u64,
     /// The first byte of memory that it loads or is going to store, by its linear address.
     pub(crate) address: u64,
@@ -51,16 +51,16 @@ pub(crate) struct InFlightUop {
     pub(crate) span: u16,
     /// Cycles for which it had its operands and no port, as far as can be counted.
     pub(crate) waited: u16,
-    /// Where the bytes came from.
+    /// Origin of the bytes.
     pub(crate) origin: Origin,
     pub(crate) kind: Kind,
-    /// Whether it moves a vector.
+    /// True if it moves a vector.
     pub(crate) is_vector: bool,
-    /// Whether it needs a port that it has not left for a buffer.
+    /// True if it needs a port that it has not left for a buffer.
     pub(crate) has_port: bool,
     /// The port it was given.
     pub(crate) port: u8,
-    /// Whether it was not selected when it had its operands, and what waits for it was woken all the same.
+    /// True if it was not selected when it had its operands, and what waits for it was woken all the same.
     pub(crate) collides: bool,
     /// Operands whose time is not known.
     pub(crate) pending: u8,
@@ -68,11 +68,11 @@ pub(crate) struct InFlightUop {
     pub(crate) latency: u16,
     /// Cycles more, because of the address.
     pub(crate) extra: u16,
-    /// Whether a store that has not reached the cache gives its data.
+    /// True if a store that has not reached the cache gives its data.
     pub(crate) is_forwarded: bool,
-    /// Whether no other core can come between it and what it is part of: a locked load, or a prefetch.
+    /// True if no other core can come between it and what it is part of: a locked load, or a prefetch.
     pub(crate) is_firm: bool,
-    /// Whether it is a plain load of a general-purpose register.
+    /// True if it is a plain load of a general-purpose register.
     pub(crate) is_pointer: bool,
     /// Of its last cycles those that a sibling costs it which evicted its line.
     pub(crate) evicted: SiblingEviction,
@@ -123,7 +123,7 @@ impl InFlightUop {
         Self { done: NEVER, kind, is_vector, has_port, busy, latency, ..Self::NOTHING }
     }
 
-    /// Whether another core that takes the line may make it a load that was too early.
+    /// True if another core that takes the line may make it a load that was too early.
     #[inline]
     pub(crate) fn is_snooped(&self) -> bool {
         matches!(self.kind, Kind::Load(_)) && !self.is_firm
@@ -134,7 +134,7 @@ impl InFlightUop {
         (self.has_port, self.origin) = (false, Origin::L2);
     }
 
-    /// Whether it does.
+    /// True if it does.
     #[inline]
     pub(crate) fn awaits_buffer(&self) -> bool {
         self.done == NEVER && !self.has_port && matches!(self.kind, Kind::Load(_))

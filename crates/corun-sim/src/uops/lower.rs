@@ -48,9 +48,9 @@ impl Drop for Lowering<'_> {
 /// A form without a row of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// What it was taken for.
+    /// Class that it was taken for.
     pub class: Class,
-    /// Where in the code it stands, by address.
+    /// Places in the code, by address.
     pub places: BTreeSet<u64>,
 }
 
@@ -132,7 +132,7 @@ impl<'m> Lowering<'m> {
         &self.quotients
     }
 
-    /// What the block's instructions are on this core. A block whose code is not known has none.
+    /// The block's instructions as decoded on this core. A block whose code is not known has none.
     pub(crate) fn lower(&mut self, block: &Block) -> DecodedBlock {
         let bytes = block.bytes().unwrap_or_default();
         let mut decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
@@ -240,14 +240,14 @@ impl<'m> Lowering<'m> {
         lowered
     }
 
-    /// What the model says of a repeated string instruction, if it says anything.
+    /// Timing of a repeated string instruction in the model, if it has one.
     fn repetition(&self, decoded: &Instruction) -> Option<Rc<Repetition>> {
         let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
         let mut all = self.model.back.repetitions.iter();
         all.find(|one| one.mnemonics.contains(&name)).cloned().map(Rc::new)
     }
 
-    /// What is executed, by the timing of its form.
+    /// Micro-ops that are executed, by the timing of its form.
     fn execution(
         &mut self,
         lowered: &mut DecodedInstruction,
@@ -564,7 +564,7 @@ impl<'m> Lowering<'m> {
         names.iter().filter_map(|name| self.ports.get(name.as_str())).fold(0, |all, bit| all | bit)
     }
 
-    /// Whether an instruction becomes one micro-op with a copy before it, which makes its target.
+    /// True if an instruction becomes one micro-op with a copy before it, which makes its target.
     fn absorbs(
         &self,
         first: &Instruction,
@@ -580,7 +580,7 @@ impl<'m> Lowering<'m> {
         is_target && !has_memory && self.model.front.fusion.with_copy.contains(&name)
     }
 
-    /// Whether a conditional jump becomes one micro-op with the instruction before it.
+    /// True if a conditional jump becomes one micro-op with the instruction before it.
     fn fuses(&self, first: &Instruction, jump: &Instruction) -> bool {
         let fusion = &self.model.front.fusion;
         if !jump.is_jcc_short_or_near() {
@@ -609,7 +609,7 @@ fn kept(uops: &[ComputeUop]) -> Vec<&ComputeUop> {
     uops.iter().filter(|uop| uop.busy > 1 || has_room()).take(MAX_UOPS).collect()
 }
 
-/// How many accesses of the core's width one of `size` bytes is.
+/// Number of accesses of the core's width for one of `size` bytes.
 fn accesses(size: u16, width: u32) -> u16 {
     (u32::from(size).div_ceil(width.max(1))).max(1) as u16
 }
@@ -698,7 +698,7 @@ fn is_stack_operation(decoded: &Instruction) -> bool {
     (is_push_or_pop && !names_it) || matches!(decoded.mnemonic(), Mnemonic::Call | Mnemonic::Ret)
 }
 
-/// Whether a thread says with it that it has nothing to do for a while.
+/// True if a thread says with it that it has nothing to do for a while.
 fn waits(mnemonic: Mnemonic) -> bool {
     matches!(mnemonic, Mnemonic::Pause | Mnemonic::Tpause | Mnemonic::Umwait | Mnemonic::Mwaitx)
 }

@@ -10,7 +10,7 @@ pub(super) struct Used {
     pub(super) sources: Vec<RegisterId>,
     pub(super) results: Vec<RegisterId>,
     pub(super) addresses: Vec<RegisterId>,
-    /// Whether it stores past the caches.
+    /// True if it stores past the caches.
     pub(super) streams: bool,
 }
 
@@ -72,13 +72,13 @@ pub(super) fn add(to: &mut Vec<RegisterId>, register: RegisterId) {
     }
 }
 
-/// Whether a write leaves a part of the register as it was, so that it must be read.
+/// True if a write leaves a part of the register as it was, so that it must be read.
 fn keeps_rest(used: &UsedRegister) -> bool {
     let register = used.register();
     writes(used.access()) && (register.is_gpr8() || register.is_gpr16())
 }
 
-/// Whether an operand that is read names the register itself.
+/// True if an operand that is read names the register itself.
 fn is_read_operand(decoded: &Instruction, register: RegisterId) -> bool {
     let first_is_only_written = matches!(
         decoded.mnemonic(),

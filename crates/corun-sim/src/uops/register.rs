@@ -17,7 +17,7 @@ const CARRY: u8 = 64;
 const OVERFLOW: u8 = 65;
 const OTHERS: u8 = 66;
 
-/// What is renamed together and takes a physical register of one file.
+/// Register file: registers that are renamed together and take its physical registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum File {
     Integer,

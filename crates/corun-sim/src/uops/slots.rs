@@ -47,7 +47,7 @@ pub(super) fn share(lowered: &mut DecodedInstruction) {
     }
 }
 
-/// Whether it may become one micro-op with a jump after it.
+/// True if it may become one micro-op with a jump after it.
 pub(super) fn may_fuse(
     decoded: &Instruction,
     lowered: &DecodedInstruction,
@@ -61,7 +61,7 @@ pub(super) fn may_fuse(
         && fusion.with_branch.contains(&format!("{:?}", decoded.mnemonic()).to_lowercase())
 }
 
-/// Whether a list of a model names it, as `pop r12`.
+/// True if a list of a model names it, as `pop r12`.
 pub(super) fn is_named(decoded: &Instruction, names: &[String]) -> bool {
     if names.is_empty() || decoded.op_count() != 1 || decoded.op0_kind() != OpKind::Register {
         return false;
@@ -80,7 +80,7 @@ pub(super) fn constants(decoded: &Instruction, encoded: &ConstantOffsets) -> u8 
     sizes.into_iter().map(|bytes| bytes.div_ceil(4) as u8).sum()
 }
 
-/// Where the micro-op code begins after prefixes and escapes.
+/// Offset of the opcode after prefixes and escapes.
 pub(super) fn opcode_at(bytes: &[u8]) -> u8 {
     const PREFIXES: [u8; 11] = [0x66, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0x67, 0xf0];
     let at = |index: usize| bytes.get(index).copied().unwrap_or(0);

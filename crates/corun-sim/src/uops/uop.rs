@@ -15,9 +15,9 @@ use corun_model::timing::Provenance;
 /// What must be known of every instruction of a block, close together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline {
-    /// Where it ends, in bytes from the beginning of the block.
+    /// End, in bytes from the beginning of the block.
     pub(crate) end: u32,
-    /// Whether it has places in memory.
+    /// True if it has places in memory.
     pub(crate) has_memory: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Outline {
 pub(crate) struct DecodedBlock {
     pub(crate) instructions: Vec<DecodedInstruction>,
     outlines: Vec<Outline>,
-    /// How many instructions there are of each provenance.
+    /// Number of instructions of each provenance.
     provenances: [u32; Provenance::ALL.len()],
     /// How many loads go where what they loaded before points (`mov rax, [rax]`).
     chased: u32,
@@ -58,7 +58,7 @@ impl DecodedBlock {
         instructions.checked_sub(1).map_or(0, |last| self.outlines[last].end.into())
     }
 
-    /// What is asked most of each instruction.
+    /// Outline of each instruction: what is needed most.
     pub(crate) fn outlines(&self) -> &[Outline] {
         &self.outlines
     }
@@ -88,15 +88,15 @@ pub(crate) struct DecodedInstruction {
     /// Micro-ops of queue, renaming, reorder buffer and retirement; 0 if it is one with the
     /// instruction before it, or a copy that is one with the instruction after it.
     pub(crate) slots: u8,
-    /// Whether it does nothing. Decoders and op cache have a place for it even if it shares a slot.
+    /// True if it does nothing. Decoders and op cache have a place for it even if it shares a slot.
     pub(crate) is_nop: bool,
-    /// The same from renaming on, where some of them part again (unlamination).
+    /// Slots from renaming on, where some of them part again (unlamination).
     pub(crate) renamed: u8,
-    /// What becomes of its results.
+    /// Effect of its results.
     pub(crate) effect: Effect,
-    /// What is executed, in order; a micro-op's sources lie before it.
+    /// Micro-ops, in order; a micro-op's sources lie before it.
     pub(crate) uops: Vec<Uop>,
-    /// What renaming asks of the instruction, once all else of it is known.
+    /// Digest of the instruction for renaming, once all else of it is known.
     pub(crate) digest: Digest,
     /// Places in memory, in the order of the trace's values.
     pub(crate) memory: Vec<Memory>,
@@ -106,50 +106,50 @@ pub(crate) struct DecodedInstruction {
     pub(crate) loads: u8,
     /// Entries of the store queue.
     pub(crate) stores: u8,
-    /// What kind of branch it is, if it is one.
+    /// Kind of branch, if it is one.
     pub(crate) branch: Option<corun_trace::BranchKind>,
-    /// How well its timing is known.
+    /// Provenance of its timing.
     pub(crate) provenance: Provenance,
-    /// Whether it comes from the microcode sequencer.
+    /// True if it comes from the microcode sequencer.
     pub(crate) is_microcode: bool,
-    /// Whether it may become one with a jump after it.
+    /// True if it may become one with a jump after it.
     pub(crate) may_fuse: bool,
-    /// Whether only the first decoder takes it, and whether it lets no other in then.
+    /// True if only the first decoder takes it, and whether it lets no other in then.
     pub(crate) first_only: bool,
     pub(crate) alone: bool,
-    /// Where its micro-op code begins, after its prefixes.
+    /// Offset of its opcode, after its prefixes.
     pub(crate) opcode_at: u8,
-    /// What is executed if a copy cannot be eliminated.
+    /// The instruction that is executed if a copy cannot be eliminated.
     pub(crate) executed: Option<Box<DecodedInstruction>>,
-    /// Whether it waits until everything before it is done, and keeps back what comes after it.
+    /// True if it waits until everything before it is done, and keeps back what comes after it.
     pub(crate) is_serializing: bool,
     /// Cycles for which nothing after it is renamed, so that siblings have the core (`pause`).
     pub(crate) pauses: u16,
-    /// How long it takes for its elements, if it is a repeated string instruction.
+    /// Timing by its elements, if it is a repeated string instruction.
     pub(crate) repetition: Option<Rc<Repetition>>,
-    /// Whether it also waits until all stores have reached the cache.
+    /// True if it also waits until all stores have reached the cache.
     pub(crate) is_draining: bool,
-    /// Whether its accesses wait until the stores before them have reached the cache.
+    /// True if its accesses wait until the stores before them have reached the cache.
     pub(crate) is_locked: bool,
-    /// Whether a prefix changes its length.
+    /// True if a prefix changes its length.
     pub(crate) has_length_changing_prefix: bool,
-    /// Whether the stack engine must synchronise the stack pointer with the back end first: it is read or
+    /// True if the stack engine must synchronise the stack pointer with the back end first: it is read or
     /// written as any register.
     pub(crate) uses_stack_pointer: bool,
-    /// Whether the stack engine moves the stack pointer.
+    /// True if the stack engine moves the stack pointer.
     pub(crate) moves_stack_pointer: bool,
 }
 
-/// What renaming asks of every instruction again and again, worked out once.
+/// Digest of an instruction for renaming, worked out once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Digest {
     /// Entries of registers and of the load queue, which it has until it is retired.
     pub(crate) held: Entries,
     /// Entries of all buffers without which it is not renamed.
     pub(crate) wanted: Entries,
-    /// How many values it has in a trace, if that is known.
+    /// Number of its values in a trace, if that is known.
     pub(crate) values: Option<u8>,
-    /// Whether it is renamed as it stands, whatever comes before it: it is no copy, does not part in several slots, neither
+    /// True if it is renamed as it stands, whatever comes before it: it is no copy, does not part in several slots, neither
     /// waits nor keeps anything back, and does not need the stack pointer.
     pub(crate) is_plain: bool,
 }
@@ -215,10 +215,10 @@ impl DecodedInstruction {
     }
 }
 
-/// What becomes of an instruction's results when it is renamed.
+/// Effect of an instruction's results when it is renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Its micro-ops give them.
+    /// Results of its micro-ops.
     Uops,
     /// It has none.
     Nothing,
@@ -241,22 +241,22 @@ pub(crate) struct Memory {
     pub(crate) name: u32,
     /// The registers of the address.
     pub(crate) registers: [Option<RegisterId>; 2],
-    /// Whether its address has an index that is scaled or a vector, or an index and a displacement.
+    /// True if its address has an index that is scaled or a vector, or an index and a displacement.
     pub(crate) is_complex: bool,
-    /// Whether its address is one register and less than 2048 bytes after that.
+    /// True if its address is one register and less than 2048 bytes after that.
     pub(crate) is_near: bool,
-    /// Whether its address is the stack pointer and a displacement.
+    /// True if its address is the stack pointer and a displacement.
     pub(crate) is_on_stack: bool,
-    /// Whether what is loaded or stored is in no vector or mask register: loads are renamed to general-purpose ones alone.
+    /// True if what is loaded or stored is in no vector or mask register: loads are renamed to general-purpose ones alone.
     pub(crate) is_general: bool,
-    /// Whether a load of it may be renamed to the register of the store before.
+    /// True if a load of it may be renamed to the register of the store before.
     pub(crate) may_be_renamed: bool,
-    /// How many cycles later a load has what is stored there, if it is renamed.
+    /// Delay in cycles until a load has what is stored there, if it is renamed.
     pub(crate) renamed_later: u8,
 }
 
-/// What micro-ops wait for and give lies in them, so that it is there when they are: as much as takes no
-/// more room than a vector elsewhere would.
+/// Sources of a micro-op, kept inside of it, so that it is there when they are: as much as takes no more
+/// room than a vector elsewhere would.
 pub(crate) type Sources = SmallVec<[Source; 5]>;
 pub(crate) type Results = SmallVec<[RegisterId; 16]>;
 
@@ -266,10 +266,10 @@ pub(crate) struct Uop {
     /// As it begins in flight, once all else of it is known.
     pub(crate) begins: InFlightUop,
     pub(crate) kind: Kind,
-    /// Whether it moves a vector to or from memory.
+    /// True if it moves a vector to or from memory.
     pub(crate) is_vector: bool,
     pub(crate) ports: PortSet,
-    /// Its place among the instruction's slots from renaming on.
+    /// Place among the instruction's slots from renaming on.
     pub(crate) slot: u8,
     /// Cycles for which it keeps its port.
     pub(crate) busy: u16,
@@ -286,7 +286,7 @@ impl Uop {
     }
 }
 
-/// What a micro-op waits for.
+/// Source of a micro-op.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A register, which may come so many cycles after the start.

@@ -6,7 +6,7 @@ use corun_model::timing::TimingTable;
 use corun_sim::uops::Lowering;
 use corun_sim::{Copies, CycleStack, steady_state};
 
-/// What every register and every word of memory holds.
+/// Value of every register and every word of memory.
 const PATTERN: u64 = 0x232_4000;
 
 pub(crate) fn model(name: &str) -> CoreModel {
@@ -29,7 +29,7 @@ pub(crate) fn steady(model: &CoreModel, code: &[u8]) -> (f64, CycleStack) {
     steady_at(model, code, vec![PATTERN; places])
 }
 
-/// The same, with a place for each memory operand; all pages are one.
+/// Steady cycles with a place for each memory operand; all pages are one.
 pub(crate) fn steady_at(model: &CoreModel, code: &[u8], values: Vec<u64>) -> (f64, CycleStack) {
     let timings = TimingTable::of(model).unwrap();
     let block = corun_trace::decode(0x10_0000, code).unwrap();

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::blocks::{self, cycles, model};
 
-/// What cores do without executing anything, or nearly so: NOPs of all lengths, hints, copies,
+/// Code that cores do without executing anything, or nearly so: NOPs of all lengths, hints, copies,
 /// zero idioms, exchanges of the x87 stack, prefetches; and additions.
 const PIECES: &[&[u8]] = &[
     &[0x90],

@@ -162,12 +162,12 @@ pub(crate) fn guesses(rounds: u64) -> Trace {
     late_guesses(&[], rounds)
 }
 
-/// The same after code that its condition, `rax`, waits for.
+/// Late guesses after code that its condition, `rax`, waits for.
 pub(crate) fn late_guesses(before: &[u8], rounds: u64) -> Trace {
     late_guesses_that_touch(before, rounds, &|_| Vec::new())
 }
 
-/// The same with what the code before the branch touches in each round.
+/// Late guesses with what the code before the branch touches in each round.
 pub(crate) fn late_guesses_that_touch(
     before: &[u8],
     rounds: u64,
@@ -196,7 +196,7 @@ pub(crate) fn late_guesses_that_touch(
     Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
 }
 
-/// How one thread lets another one in.
+/// Kind of handover from one thread to another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum By {
     /// Each makes a system call.
@@ -275,7 +275,7 @@ pub(crate) fn on_two_cores(model: &CoreModel, trace: &Trace) -> f64 {
     of_two_workers(model, trace, vec![vec![vec![0]], vec![vec![1]]].into())
 }
 
-/// The same on one logical CPU, the second worker first.
+/// Cycles on one logical CPU, the second worker first.
 pub(crate) fn in_turns(model: &CoreModel, trace: &Trace) -> f64 {
     of_two_workers(model, trace, vec![vec![vec![1, 0]]].into())
 }

@@ -8,14 +8,14 @@ use corun_trace::format::Trace;
 
 use crate::made::{self, Loop, simulated};
 
-/// What a pair of programs is made to wait for; where it has a size, the second one's is two thirds of it.
+/// Resource that a pair of programs is made to wait for; where it has a size, the second one's is two thirds of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Pair {
     /// Instructions that need nothing but a slot, beside a chain of latency.
     Renaming,
-    /// The same beside loads of which each gives the next one's address, with four instructions between.
+    /// Loads beside loads of which each gives the next one's address, with four instructions between.
     Uneven,
-    /// The same after an instruction that takes nothing but time.
+    /// Loads after an instruction that takes nothing but time.
     Pauses,
     /// Instructions that want one port.
     Port,
@@ -23,7 +23,7 @@ enum Pair {
     Decoding,
     /// So many instructions of a length of which few fit into a fetch, again and again.
     Decoded(u64),
-    /// The same of ten bytes, for cores whose decoders bring as many short ones as a sibling leaves to be renamed.
+    /// Code of ten bytes, for cores whose decoders bring as many short ones as a sibling leaves to be renamed.
     DecodedLong(u64),
     /// So many instructions of two bytes, again and again.
     Dense(u64),
@@ -33,9 +33,9 @@ enum Pair {
     Guesses,
     /// A load that misses, and then many of an instruction.
     Window(&'static [u8]),
-    /// The same with a vector, and then comparisons of it, whose results are no vectors.
+    /// Code with a vector, and then comparisons of it, whose results are no vectors.
     Compared,
-    /// The same with code that is decoded for the first time, beside code of which that holds alone.
+    /// Code that is decoded for the first time, beside code of which that holds alone.
     Cold,
     /// A loop of so many instructions, beside code that is decoded for the first time.
     Looping(u32),
@@ -61,7 +61,7 @@ const LONG: Pair = Pair::Window(&[0x48, 0xb9, 1, 2, 3, 4, 5, 6, 7, 8]);
 
 /// Bytes of an instruction of [`Pair::Decoded`].
 const DECODED: u32 = 7;
-/// The same of [`Pair::DecodedLong`].
+/// Length of [`Pair::DecodedLong`].
 const DECODED_LONG: u32 = 10;
 
 /// Of so many bytes each, those that such a part of an op cache holds.
@@ -307,8 +307,8 @@ impl ForwardingPredictor {
     }
 }
 
-/// What is simulated, and yet was noticed by no pair that was tried: what one leaves of a turn of retiring
-/// hardly ever is what another one waits for, since as much is renamed a turn at most.
+/// Policies that are simulated, and yet were noticed by no pair that was tried: what one leaves of a turn
+/// of retiring hardly ever is what another one waits for, since as much is renamed a turn at most.
 fn is_rare(resource: &str, policy: Policy) -> bool {
     resource == "back.retire" && policy == Policy::Shared
 }

@@ -16,7 +16,7 @@ pub(super) struct Stall {
     pub(super) is_by_sibling: bool,
 }
 
-/// What the slots of such an instruction are lost to.
+/// Cause of the lost slots of such an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LostTo {
     /// This: a sibling's entries, mostly.
@@ -76,7 +76,7 @@ impl<F: InstructionSource> Core<F> {
         Stall { lost_to, is_by_sibling }
     }
 
-    /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
+    /// True if reorder buffer, registers and queues have room for an instruction, as they mostly do.
     #[inline]
     fn fits(&self, index: usize, lowered: &DecodedInstruction) -> bool {
         let (limits, wanted) = (&self.parameters.limits, lowered.digest.wanted);
@@ -93,7 +93,7 @@ impl<F: InstructionSource> Core<F> {
         }
     }
 
-    /// The same one by one, to say which of them is full.
+    /// Checks of the buffers one by one, to report which of them is full.
     #[cold]
     fn check_all(&mut self, index: usize, lowered: &DecodedInstruction) -> Result<(), Stall> {
         let wanted = lowered.digest.wanted;
@@ -101,8 +101,7 @@ impl<F: InstructionSource> Core<F> {
         all.try_for_each(|buffer| self.check(index, buffer, wanted.count(buffer)))
     }
 
-    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
-    /// slots are lost to.
+    /// A stall if a buffer has no room for `wanted` more entries of a thread.
     fn check(&mut self, index: usize, buffer: Buffer, wanted: u32) -> Result<(), Stall> {
         let limit = self.parameters.limits.of(buffer);
         let taken = self.threads[index].taken();
@@ -124,7 +123,7 @@ impl<F: InstructionSource> Core<F> {
     }
 }
 
-/// What slots are lost to where a buffer is full: by the thread itself, or by its siblings.
+/// Component that slots are lost to where a buffer is full: by the thread itself, or by its siblings.
 fn full(buffer: Buffer) -> (Component, Shared) {
     match buffer {
         Buffer::Rob => (Component::ReorderBuffer, Shared::ReorderBuffer),

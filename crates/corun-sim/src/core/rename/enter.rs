@@ -12,7 +12,7 @@ use crate::uops::{Buffer, DecodedInstruction, Entries, Handle, Kind, Source, Uop
 /// A load whose result is a store's data (memory renaming).
 #[derive(Debug, Clone, Copy)]
 struct RenamedLoad {
-    /// Its number among the micro-ops of its instruction.
+    /// Number among the micro-ops of its instruction.
     own: u8,
     to: RenamedTo,
 }
@@ -21,7 +21,7 @@ struct RenamedLoad {
 struct Entering<'a> {
     lowered: &'a DecodedInstruction,
     queued: &'a Queued,
-    /// Its first micro-op.
+    /// First micro-op.
     first: u64,
     renamed_load: Option<RenamedLoad>,
 }

@@ -159,8 +159,8 @@ impl<F: InstructionSource> Core<F> {
         (used.min(width), lost_to)
     }
 
-    /// What is renamed of an instruction that is not plain, and whether that is the update of the stack pointer which it
-    /// needs first; or what keeps it back.
+    /// The form of an instruction to rename, that is not plain, and whether that is the update of the stack pointer
+    /// which it needs first; or what keeps it back.
     fn prepare<'c>(
         &self,
         index: usize,
@@ -188,7 +188,7 @@ impl<F: InstructionSource> Core<F> {
         Ok((lowered, needs_update))
     }
 
-    /// Whether a thread has one more instruction to rename, and room for it.
+    /// True if a thread has one more instruction to rename, and room for it.
     fn has_next(&mut self, index: usize, code: &[DecodedBlock], used: u32) -> bool {
         let thread = &self.threads[index];
         let Some(queued) = thread.queue.ready(self.now) else { return false };
@@ -201,7 +201,7 @@ impl<F: InstructionSource> Core<F> {
         has_room
     }
 
-    /// What has no room for all that is renamed in a cycle, where the core asks for that.
+    /// The buffer without room for all that is renamed in a cycle, where the core asks for that.
     fn lacks_room(&self, index: usize) -> Option<Full> {
         let Parameters { widths, limits, .. } = &self.parameters;
         let (whole_groups, dispatch) = (widths.whole_groups, widths.dispatch);

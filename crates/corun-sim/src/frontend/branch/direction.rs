@@ -21,7 +21,7 @@ pub(crate) struct Direction {
     table_bits: u32,
     tag: u16,
     lengths: Vec<Length>,
-    /// Where each table would hold the present branch.
+    /// Place of the present branch in each table.
     places: Vec<Place>,
     /// From 0 on, what lies below a new entry is trusted more than the entry.
     alternative: i8,
@@ -86,7 +86,7 @@ impl Direction {
         &self.lengths
     }
 
-    /// Whether the branch is predicted to be taken; learns whether it was.
+    /// True if the branch is predicted to be taken; learns whether it was.
     pub(crate) fn predict(&mut self, history: &History, at: u64, is_taken: bool) -> bool {
         let base = self.base_place(history, at);
         let base_taken = self.base[base] >= 2;

@@ -16,7 +16,7 @@ const FOOTPRINT: u32 = 2;
 /// Outcomes and path of one thread.
 #[derive(Debug)]
 pub(crate) struct History {
-    /// Whether it is of taken branches, not of the outcomes of conditional ones.
+    /// True if it is of taken branches, not of the outcomes of conditional ones.
     of_taken: bool,
     /// Outcomes, or bits of taken branches, in a ring of bits.
     outcomes: Vec<u64>,
@@ -25,14 +25,14 @@ pub(crate) struct History {
     folded: Vec<[u32; 8]>,
     /// The outcomes that leave next, the next one lowest: those of [`PERIOD`] branches, and of a shorter length as many as it has.
     leaving: Vec<[u32; 8]>,
-    /// What an outcome is in the folded history when it leaves.
+    /// Bits of an outcome in the folded history when it leaves.
     as_leaving: Vec<[u32; 8]>,
-    /// Where a new outcome comes in among those that leave, for a length of up to [`PERIOD`].
+    /// Place where a new outcome enters among those that leave, for a length of up to [`PERIOD`].
     entry: Vec<[u32; 8]>,
     path: u64,
     /// The last outcomes, the youngest lowest.
     recent: u64,
-    /// What chooses among targets: outcomes, and bits of targets.
+    /// History that selects among targets: outcomes, and bits of targets.
     targets: u64,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct History {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Length {
     bits: u32,
-    /// What an outcome is in the folded history when it leaves.
+    /// Bits of an outcome in the folded history when it leaves.
     leaving: u32,
     /// The bits of the path that belong to it.
     path: u64,
@@ -185,7 +185,7 @@ impl History {
         self.recent
     }
 
-    /// What chooses among targets, the youngest lowest.
+    /// History that selects among targets, the youngest lowest.
     pub(crate) fn targets(&self) -> u64 {
         self.targets
     }

@@ -9,7 +9,7 @@ use corun_model::Indirect as Model;
 
 /// The most that a target is trusted.
 const SURE: u8 = 3;
-/// How much one is that took another's place: two alternately would else never be right, or be right every second time, by
+/// Trust of an entry that replaced another: two alternately would else never be right, or be right every second time, by
 /// what came before them.
 const REPLACED: u8 = 1;
 /// Places where a target may stand.
@@ -27,18 +27,18 @@ pub(crate) struct Indirect {
     histories: Vec<u64>,
 }
 
-/// Where a branch is predicted to go.
+/// Predicted target of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) address: u64,
-    /// Whether the table knew it, not the branch target buffer.
+    /// True if the table knew it, not the branch target buffer.
     pub(crate) is_chosen: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     tag: u32,
-    /// How often it was right lately; 0: it may be replaced.
+    /// Count of its recent right predictions; 0: it may be replaced.
     trust: u8,
     is_valid: bool,
     target: u64,
@@ -50,7 +50,7 @@ struct IndirectLookup {
     /// The entry of the longest history that has one, and of the next longest.
     longest: Option<usize>,
     below: Option<usize>,
-    /// Where the next longer history would have one: the first entry of the set, and the tag.
+    /// Place for the next longer history: the first entry of the set, and the tag.
     longer: Option<(usize, u32)>,
 }
 
@@ -68,8 +68,7 @@ impl Indirect {
         }
     }
 
-    /// Where the branch goes, as this table or else the branch target buffer (`last`) says; learns
-    /// where it went.
+    /// Predicted target, as this table or else the branch target buffer (`last`) says; learns where it went.
     pub(crate) fn predict(
         &mut self,
         history: u64,

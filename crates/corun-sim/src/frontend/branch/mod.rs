@@ -33,7 +33,7 @@ pub(crate) struct Predictor {
     threads: Vec<Thread>,
 }
 
-/// How a branch was predicted.
+/// Outcome of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Rightly.
@@ -48,7 +48,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The same if a right prediction takes so many cycles longer.
+    /// The outcome if a right prediction takes so many cycles longer.
     fn after(self, cycles: u32) -> Self {
         match self {
             Self::Right { bubble } => Self::Right { bubble: bubble + cycles },
@@ -142,7 +142,7 @@ impl Predictor {
         }
     }
 
-    /// Where a thread's branch went last when it was taken, if that is known.
+    /// Last target of a thread's branch, if that is known.
     pub(crate) fn target(&self, thread: usize, at: u64) -> Option<u64> {
         let tables = if self.tables.len() == 1 { 0 } else { thread };
         let space = self.threads.get(thread)?.space;
@@ -174,7 +174,7 @@ impl Predictor {
     }
 }
 
-/// What each of `active` threads has of partitioned tables.
+/// Part of each of `active` threads in partitioned tables.
 fn part(model: &BranchPrediction, active: u32) -> BranchPrediction {
     let mut part = model.clone();
     let power_of_two = |entries: &mut u32| *entries = 1 << (*entries / active).max(1).ilog2();

@@ -15,7 +15,7 @@ pub(crate) struct Targets {
 pub(crate) struct BtbHit {
     /// The nearest level that knows it.
     pub(crate) level: usize,
-    /// Where it went last.
+    /// Last target.
     pub(crate) target: u64,
 }
 
@@ -25,7 +25,7 @@ impl Targets {
         Self { levels: levels.into_iter().map(Level::new).collect() }
     }
 
-    /// What is known of the branch at an address.
+    /// Entry of the branch at an address.
     pub(crate) fn find(&self, at: u64) -> Option<BtbHit> {
         let found = |(level, one): (usize, &Level)| {
             one.set(at).iter().find(|entry| entry.at == at).map(|entry| (level, entry.target))
@@ -77,7 +77,7 @@ impl Level {
         }
     }
 
-    /// Where the set of an address lies: the exclusive or of all groups of bits, so that branches at
+    /// Range of the set of an address: the exclusive or of all groups of bits, so that branches at
     /// any distance that is a power of two fill all sets alike.
     fn place(&self, at: u64) -> std::ops::Range<usize> {
         let mut folded = 0;
@@ -116,7 +116,7 @@ mod tests {
 
     use crate::frontend::branch::targets::*;
 
-    /// How many of `count` branches, 16 bytes from each other, are unknown in the third round.
+    /// Number of `count` branches, 16 bytes from each other, that are unknown in the third round.
     fn unknown(targets: &mut Targets, count: u64) -> usize {
         let mut unknown = 0;
         for round in 0..3 {

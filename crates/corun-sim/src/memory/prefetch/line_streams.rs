@@ -18,7 +18,7 @@ const NEVER: u64 = u64::MAX;
 /// The streams that are followed.
 #[derive(Debug)]
 pub(super) struct LineStreams {
-    /// Where each has come to.
+    /// Last line of each.
     last: Vec<Line>,
     streams: Vec<LineStream>,
     /// Lines that streams have come on, which are as many as there were changes of `last`.

@@ -83,8 +83,8 @@ impl Prefetchers {
         }
     }
 
-    /// What is to be fetched on a demand access to data, an instruction if it is a load; and whether the first level did
-    /// not have it.
+    /// Prefetches on a demand access to data, an instruction if it is a load; and whether the first level did not have
+    /// it.
     #[inline]
     pub(super) fn follow(
         &mut self,
@@ -158,7 +158,7 @@ mod tests {
         )
     }
 
-    /// What is fetched into each level while one instruction loads so many times.
+    /// Lines fetched into each level while one instruction loads so many times.
     fn fetched(prefetchers: &mut Prefetchers, first: u64, step: u64, loads: u64) -> [Vec<u64>; 2] {
         let mut fetched = [Vec::new(), Vec::new()];
         for load in 0..loads {

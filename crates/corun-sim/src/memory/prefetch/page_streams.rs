@@ -12,7 +12,7 @@ const BELIEVED: u8 = 2;
 /// The pages whose streams are followed.
 #[derive(Debug)]
 pub(super) struct PageStreams {
-    /// Where the stream of a page is; none if there are no streams.
+    /// Places of the streams by page; none if there are no streams.
     pages: Option<Ways>,
     streams: Vec<PageStream>,
     most: u32,
@@ -20,7 +20,7 @@ pub(super) struct PageStreams {
     asked: usize,
 }
 
-/// Where misses go in a page.
+/// Stream of misses in a page.
 #[derive(Debug, Clone, Copy, Default)]
 struct PageStream {
     last: Line,

@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-/// What is fetched each time, at most. Intel's optimization manual names two lines a request for its streamer; what an
-/// EPYC of Zen 4 has fetched after 3, 4, 5, ... accesses grows by as much.
+/// Limit of the lines fetched each time. Intel's optimization manual names two lines a request for its streamer; what
+/// an EPYC of Zen 4 has fetched after 3, 4, 5, ... accesses grows by as much.
 const AT_ONCE: u32 = 2;
 
 /// The cache that something is fetched into.
@@ -56,7 +56,7 @@ fn further(reached: &mut u32, most: u32) -> RangeInclusive<u32> {
 mod tests {
     use crate::memory::prefetch::reach::*;
 
-    /// What is fetched while demand accesses go on step by step, as places.
+    /// Lines fetched while demand accesses proceed step by step, as places.
     fn fetched(most: [u32; 2], steps: u32) -> [Vec<u32>; 2] {
         let mut reach = Reach::default();
         let mut fetched = [Vec::new(), Vec::new()];

@@ -9,7 +9,7 @@ const BELIEVED: u8 = 2;
 #[derive(Debug)]
 pub(super) struct Strides(Vec<Stride>);
 
-/// What an instruction's last loads were apart.
+/// Distance between an instruction's last loads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stride {
     at: u64,

@@ -14,7 +14,7 @@ pub(super) struct RoundRobin {
     pub(super) position: u64,
 }
 
-/// Where a thread waits.
+/// Kind of wait of a thread.
 #[derive(Debug, Clone, Copy)]
 enum Wait {
     /// For its turn, of this number among all.
@@ -25,7 +25,7 @@ enum Wait {
 /// A thread's waits, and how far it is.
 #[derive(Debug, Default)]
 struct Course {
-    /// What is to come, with its position.
+    /// Coming waits, with its position.
     waits: VecDeque<(u64, Wait)>,
     /// The number of its first turn, before which it does not begin.
     first_turn: Option<usize>,

@@ -15,7 +15,7 @@ pub(crate) const CALL: &[u8] = &[0x0f, 0x05];
 /// ... and an `inc rcx`, so that a loop is another one each time.
 pub(crate) const WORK: &[u8] = &[0x48, 0xff, 0xc1];
 
-/// What a thread does: which one, by which code, where, and its place among the markers of all, or 0.
+/// A step of a thread: which one, by which code, where, and its place among the markers of all, or 0.
 pub(crate) type Did = (usize, &'static [u8], u64, u64);
 
 /// So many threads that do this.
@@ -49,7 +49,7 @@ pub(crate) fn recorded(threads: u32, steps: &[Did]) -> (Trace, Vec<ThreadId>) {
     (Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap(), threads)
 }
 
-/// The same with places in this order, for what has a marker.
+/// Steps with places in this order, for what has a marker.
 pub(crate) fn in_this_order(steps: &[(usize, &'static [u8], u64)]) -> Vec<Did> {
     let with_marker = |code: &[u8]| code[0] == 0xf0 || code == CALL;
     let steps = steps.iter().zip(1..).map(|(&(thread, code, place), order)| {

@@ -94,13 +94,13 @@ impl Synchronisation {
         self.positions.clear();
     }
 
-    /// Whether a thread may begin: everything that was recorded before its first marker is done.
+    /// True if a thread may begin: everything that was recorded before its first marker is done.
     pub(crate) fn begins(&self, thread: ThreadId) -> bool {
         self.threads.get(self.next).is_none_or(|next| *next == thread)
             || !self.with_markers.contains(&thread)
     }
 
-    /// Whether the next marker is this thread's; if so, it is passed.
+    /// True if the next marker is this thread's; if so, it is passed.
     pub(crate) fn pass(&mut self, thread: ThreadId) -> bool {
         let is_its = self.threads.get(self.next).is_none_or(|next| *next == thread);
         self.next += usize::from(is_its);
@@ -118,12 +118,12 @@ impl Synchronisation {
         spins.pop_front()
     }
 
-    /// Whether the change has been made that ends a spin.
+    /// True if the change has been made that ends a spin.
     pub(crate) fn is_over(&self, spin: &Spin) -> bool {
         self.positions.get(&spin.from).is_none_or(|position| *position >= spin.until)
     }
 
-    /// Whether a thread waits for what this one does.
+    /// True if a thread waits for what this one does.
     pub(crate) fn is_awaited(&self, thread: ThreadId) -> bool {
         self.positions.contains_key(&thread)
     }
@@ -136,7 +136,7 @@ impl Synchronisation {
     }
 }
 
-/// Whether threads pass such a marker in the order in which they were recorded.
+/// True if threads pass such a marker in the order in which they were recorded.
 pub(crate) fn is_waited_for(marker: Marker) -> bool {
     !matches!(marker, Marker::Begin { .. } | Marker::Atomic | Marker::Switch)
 }

@@ -8,7 +8,7 @@ use super::{assert_near, cycles_at, cycles_of_a_round};
 use crate::blocks::{cycles_on, model};
 use crate::made::Loop;
 
-/// Where all accesses are but where a test says otherwise.
+/// Address of all accesses unless a test names another.
 const PLACE: u64 = 0x10_0000;
 
 /// Cycles of a round of code that touches the same place so many times, `dec` and `jnz` after it.
@@ -20,7 +20,7 @@ fn zen4() -> CoreModel {
     model("zen4")
 }
 
-/// The same instruction for r8, r9, ... in the last three bits of its last byte.
+/// The instruction for r8, r9, ... in the last three bits of its last byte.
 fn of_registers(count: usize, instruction: &[u8]) -> Vec<u8> {
     let one = |number: usize| {
         let mut bytes = instruction.to_vec();

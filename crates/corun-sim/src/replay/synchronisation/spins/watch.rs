@@ -25,7 +25,7 @@ pub(in crate::replay::synchronisation) struct Watched<'t> {
     pub(in crate::replay::synchronisation) shared: HashSet<u64>,
 }
 
-/// What a thread does, as far as it matters here.
+/// A step of a thread, as far as it matters here.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step<'e> {
     /// A marker of this order; whether the thread continues after it as if nothing had been.
@@ -53,7 +53,7 @@ pub(super) struct Accessed {
 }
 
 impl Accessed {
-    /// Whether it reads something, to come again if that is not what it waits for.
+    /// True if it reads something, to come again if that is not what it waits for.
     fn is_poll(&self) -> bool {
         match self.atomic {
             Some(atomic) => atomic == Atomic::Try,
@@ -157,11 +157,11 @@ pub(super) struct Polls {
     /// Reports what else was read since the last one, and from the second to the third.
     read: u64,
     usually_read: Option<u64>,
-    /// Whether that was something else each time: it does not wait, it works.
+    /// True if that was something else each time: it does not wait, it works.
     works: bool,
     /// Which change it is, if it is one.
     change: Option<usize>,
-    /// Whether the thread changes something in the block of the first one, before it.
+    /// True if the thread changes something in the block of the first one, before it.
     follows_change: bool,
 }
 
@@ -214,7 +214,7 @@ impl Polls {
     }
 }
 
-/// What a thread has polled at since it last did something else, the latest last.
+/// Polls of a thread since it last did something else, the latest last.
 #[derive(Debug, Default)]
 struct Recent {
     polls: VecDeque<Polls>,
@@ -255,7 +255,7 @@ pub(super) struct Change {
     pub(super) thread: ThreadId,
     pub(super) place: u64,
     code: Code,
-    /// Where its block ends.
+    /// End of its block.
     pub(super) until: u64,
     /// The polls that lead to it.
     pub(super) polls_before: Option<Polls>,
@@ -342,7 +342,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Whether it changes a shared place in the same block.
+    /// True if it changes a shared place in the same block.
     fn has_changed_before(&self, access: &Accessed) -> bool {
         self.changes.last().is_some_and(|change| change.until == access.end)
     }

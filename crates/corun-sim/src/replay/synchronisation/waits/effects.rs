@@ -10,7 +10,7 @@ use iced_x86::{
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Registers(u128);
 
-/// What a sequence of instructions reads of the state before it, and what of the state it changes.
+/// State that a sequence of instructions reads from before it, and state that it changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Effects {
     read: Registers,
@@ -64,7 +64,7 @@ impl Effects {
         }
     }
 
-    /// Whether it does the same again unless memory has changed.
+    /// True if it does the same again unless memory has changed.
     pub(super) fn carry_nothing(&self) -> bool {
         !self.is_other && self.read.0 & self.written.0 == 0
     }

@@ -29,7 +29,7 @@ pub(super) struct Waits {
     stores: HashMap<u64, Vec<Store>>,
 }
 
-/// What a thread does at a place, in its order.
+/// Visits of a thread to a place, in its order.
 #[derive(Debug, Default)]
 struct Visits {
     all: Vec<Visit>,
@@ -40,13 +40,13 @@ struct Visits {
 /// A thread comes by, and waits or goes on.
 #[derive(Debug, Clone, Copy)]
 struct Visit {
-    /// Where it waits, if it does: as in [`Spin`].
+    /// Range in which it waits, if it does: as in [`Spin`].
     wait: Option<(u64, u64)>,
     begin: u64,
     between: Between,
-    /// Whether the thread stores something there before its next marker.
+    /// True if the thread stores something there before its next marker.
     is_passed_on: bool,
-    /// Whether it has stored something that others may wait for in the block that begins here.
+    /// True if it has stored something that others may wait for in the block that begins here.
     follows_store: bool,
 }
 
@@ -60,7 +60,7 @@ struct Between {
 #[derive(Debug, Clone, Copy)]
 struct Store {
     thread: ThreadId,
-    /// Where its block ends.
+    /// End of its block.
     until: u64,
     between: Between,
 }
@@ -241,7 +241,7 @@ impl Waits {
 }
 
 impl Visits {
-    /// Whether a thread stores something where it has waited, and so lets the next one in: a ticket lock.
+    /// True if a thread stores something where it has waited, and so lets the next one in: a ticket lock.
     fn take_turns(&self) -> bool {
         let passed_on = self.all.iter().filter(|visit| visit.is_passed_on).count();
         10 * passed_on >= 9 * self.all.len()

@@ -24,7 +24,7 @@ pub(super) struct Wait {
     last: u64,
     /// The blocks of that one that are like those of the others.
     matched: usize,
-    /// What a round reads that is not its own.
+    /// Reads of a round from outside of it.
     pub(super) reads: Vec<Polled>,
 }
 
@@ -39,12 +39,12 @@ pub(super) struct Polled {
 }
 
 impl Wait {
-    /// Where the last round begins.
+    /// Begin of the last round.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Where the block of the poll begins that sees the change of what this reads.
+    /// Begin of the block of the poll that sees the change of what this reads.
     pub(super) fn end(&self, polled: &Polled) -> u64 {
         if polled.block < self.matched { self.last } else { self.last_whole }
     }
@@ -64,7 +64,7 @@ pub(super) struct Rounds<'t> {
     trace: &'t Trace,
     /// Of each block.
     effects: &'t [Effects],
-    /// What was executed last, as far as it may be part of a round.
+    /// Blocks executed last, as far as it may be part of a round.
     recent: VecDeque<Executed>,
     going: Option<Going>,
     waits: Vec<Wait>,
@@ -139,7 +139,7 @@ impl<'t> Rounds<'t> {
         self.waits
     }
 
-    /// What a round reads that it has not stored before; none if it carries anything to the next one.
+    /// Reads of a round that it has not stored before; none if it carries anything to the next one.
     fn reads_of(&self, round: &[Executed]) -> Option<Vec<Polled>> {
         let effects = round.iter().map(|it| &self.effects[it.block.0 as usize]);
         let all = effects.fold(Effects::default(), |all, next| all.then(next));

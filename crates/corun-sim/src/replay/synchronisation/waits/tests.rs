@@ -6,7 +6,7 @@ use super::*;
 use crate::replay::synchronisation::Synchronisation;
 use crate::replay::synchronisation::made::{INCREMENT, POLL, STORE, WORK, in_this_order, recorded};
 
-/// What a thread does: which one, by which code, and where.
+/// A step of a thread: which one, by which code, and where.
 type Did = (usize, &'static [u8], u64);
 
 const FLAG: u64 = 0x100;

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What an instruction reads and writes, and which cores have it.
+/// Operands of an instruction, and the cores that have it.
 struct Sample {
     loads: u32,
     stores: u32,
@@ -57,7 +57,7 @@ impl Sample {
     }
 }
 
-/// What LLVM's model has of a form.
+/// Timing of a form in LLVM's model.
 struct Modelled {
     uops: u32,
     latency: u32,
@@ -156,7 +156,7 @@ impl Core {
         matches!(self, Self::IvyBridge | Self::CoffeeLake)
     }
 
-    /// Whether the core has an instruction that needs this CPUID feature.
+    /// True if the core has an instruction that needs this CPUID feature.
     fn has(self, feature: &str) -> bool {
         const BASE: &str = "INTEL8086 INTEL8086_ONLY INTEL186 INTEL286 INTEL386 INTEL486 X64 FPU FPU287 FPU387 \
              MMX SSE SSE2 SSE3 SSSE3 SSE4_1 SSE4_2 POPCNT CMOV CX8 CMPXCHG16B FXSR XSAVE XSAVEOPT CPUID TSC \
@@ -325,7 +325,7 @@ impl Core {
         (!ports.is_empty()).then_some(ports)
     }
 
-    /// How many micro-ops, and for how many cycles each keeps its port.
+    /// Number of micro-ops, and the cycles for which each keeps its port.
     fn split(self, ports: &[String], cycles: u32, modelled: &Modelled) -> (u32, u32) {
         if ports[0] == "DIV" || ports[0] == "FDIV" {
             return (1, cycles);
@@ -343,8 +343,8 @@ impl Core {
     }
 }
 
-/// What stands on Zen 5 for a group of Zen 4's ports: six integer ports, three of which multiply and shift and the
-/// others jump; vectors are as they were.
+/// Ports of Zen 5 for a group of Zen 4's: six integer ports, three of which multiply and shift and the others
+/// jump; vectors are as they were.
 fn of_zen_5(ports: Vec<String>) -> Vec<String> {
     let names = |numbers: std::ops::Range<u32>| numbers.map(|port| format!("ALU{port}")).collect();
     match ports.join("|").as_str() {

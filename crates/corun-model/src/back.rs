@@ -16,26 +16,26 @@ pub struct BackEnd {
     pub retire: Share,
     /// Renamed registers.
     pub registers: Registers,
-    /// Where micro-ops wait for their operands and a port.
+    /// Schedulers, in which micro-ops wait for their operands and a port.
     pub schedulers: Vec<Scheduler>,
     /// Queues that take micro-ops, in order, while the schedulers after them are full.
     #[serde(default)]
     pub non_scheduling_queues: Vec<NonSchedulingQueue>,
-    /// How a port is chosen for a micro-op that several can do.
+    /// Assignment of a port to a micro-op that several can do.
     #[serde(default)]
     pub port_assignment: PortAssignment,
     /// Cycles from renaming until a micro-op may start; none: 1.
     pub issue_delay: Option<u32>,
-    /// Whether nothing is renamed unless the reorder buffer and the schedulers have room for as much as
+    /// True if nothing is renamed unless the reorder buffer and the schedulers have room for as much as
     /// is renamed in a cycle.
     #[serde(default)]
     pub whole_groups: bool,
     /// Names of units beyond ports that the timing tables keep busy for longer than a port (dividers).
     #[serde(default)]
     pub units: Vec<String>,
-    /// What never reaches a port.
+    /// Micro-ops that never reach a port.
     pub elimination: Elimination,
-    /// How long repeated string instructions take; of others nothing but what they touch counts.
+    /// Timing of repeated string instructions; of others nothing but what they touch counts.
     #[serde(default)]
     pub repetitions: Vec<Repetition>,
     /// Integer divisions whose time depends on their quotient, instead of what their rows say.
@@ -53,9 +53,9 @@ pub struct Repetition {
     pub begin: u32,
     /// Cycles more for each element.
     pub element: u32,
-    /// How many elements go in large pieces; none: they never do.
+    /// Elements that are moved in large pieces; none: they never do.
     pub bulk: Option<Bulk>,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
@@ -84,7 +84,7 @@ impl Repetition {
     }
 }
 
-/// How a port is chosen, while renaming, for a micro-op that several ports can do.
+/// Assignment of a port, while renaming, for a micro-op that several ports can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortAssignment {
@@ -105,9 +105,9 @@ pub enum PortAssignment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// How many.
+    /// Number of entries.
     pub entries: u32,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -121,7 +121,7 @@ pub struct Registers {
     pub vector: u32,
     /// Masks, if they have registers of their own.
     pub mask: Option<u32>,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -130,7 +130,7 @@ pub struct Registers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheduler {
-    /// Its name.
+    /// Name of the scheduler.
     pub name: String,
     /// Micro-ops.
     pub entries: u32,
@@ -138,16 +138,16 @@ pub struct Scheduler {
     pub ports: Vec<String>,
     /// The group that the stack of cycles counts its ports under ("integer", "vector", "load").
     pub group: String,
-    /// Whether a micro-op is given a port when it has its operands, and not when it is renamed.
+    /// True if a micro-op is given a port when it has its operands, and not when it is renamed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binds_late: bool,
-    /// Whether what waits for a micro-op of one cycle is woken as soon as that has its operands, selected or not (select-free
+    /// True if what waits for a micro-op of one cycle is woken as soon as that has its operands, selected or not (select-free
     /// wakeup: Brown, Stark and Patt 2001, "Select-free instruction scheduling logic"). If as many older ones as the scheduler
     /// has ports come first, it is not, and what was woken takes a port in vain: it collides. Only what is so close after it
     /// that both can be renamed in one cycle is woken so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub collisions: bool,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -159,11 +159,11 @@ pub struct NonSchedulingQueue {
     pub entries: u32,
     /// Names of the schedulers after it.
     pub schedulers: Vec<String>,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
-/// What is done while renaming.
+/// Elimination while renaming.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elimination {
@@ -171,7 +171,7 @@ pub struct Elimination {
     pub integer_moves: bool,
     /// Copies of vector registers.
     pub vector_moves: bool,
-    /// How many copies can be followed at once; none: any number.
+    /// Number of copies that can be followed at once; none: any number.
     pub move_slots: Option<MoveSlots>,
     /// Copies eliminated at most in a cycle.
     pub moves_a_cycle: Option<u32>,
@@ -188,18 +188,17 @@ pub struct Elimination {
     /// Mnemonics that do not wait for the part of their target that they keep (`cvtsi2sd`).
     #[serde(default)]
     pub unmerged: Vec<String>,
-    /// Whether pushes, pops, calls and returns move the stack pointer without a micro-op.
+    /// True if pushes, pops, calls and returns move the stack pointer without a micro-op.
     pub stack_engine: bool,
-    /// Whether what only reads the stack pointer takes the distance into account by which these moved it, so that no micro-op
+    /// True if what only reads the stack pointer takes the distance into account by which these moved it, so that no micro-op
     /// synchronises it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stack_reads: bool,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
-/// Where it is noted which registers share a value since a copy was eliminated. A copy that finds no
-/// place is executed.
+/// Table of the registers that share a value since a copy was eliminated. A copy that finds no place is executed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MoveSlots {
@@ -209,12 +208,12 @@ pub struct MoveSlots {
     pub vector: u32,
     /// Cycles until a place that became free is known to be.
     pub cycles: u32,
-    /// Whether a place of a general-purpose register becomes free only when all registers that share
+    /// True if a place of a general-purpose register becomes free only when all registers that share
     /// the value are overwritten, not when one is left.
     pub until_all: bool,
 }
 
-/// How long integer divisions of one width take, by the bits of their quotient.
+/// Latency of integer divisions of one width, by the bits of their quotient.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Division {
@@ -235,7 +234,7 @@ pub struct Division {
     pub busy: Vec<[u32; 2]>,
     /// Bits of the quotient that are assumed, since traces hold no operands.
     pub assumed_bits: u32,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 

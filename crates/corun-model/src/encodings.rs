@@ -104,7 +104,7 @@ fn legacy(with_operands: &mut impl FnMut(&[u8])) {
     }
 }
 
-/// Whether a byte is a prefix or the first byte of another opcode map.
+/// True if a byte is a prefix or the first byte of another opcode map.
 fn is_prefix(code: u8) -> bool {
     matches!(
         code,

@@ -24,7 +24,7 @@ pub enum ModelError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// A field cannot be set so.
@@ -32,7 +32,7 @@ pub enum ModelError {
     Setting {
         /// As it was asked for.
         setting: String,
-        /// What was expected and found.
+        /// The expected and the found value.
         sentence: String,
     },
     /// The file is no model.
@@ -40,7 +40,7 @@ pub enum ModelError {
     Invalid {
         /// The file's name.
         file: String,
-        /// What is wrong, from the top of the file to its end; never none.
+        /// Faults, from the top of the file to its end; never none.
         faults: Vec<Fault>,
     },
 }
@@ -48,7 +48,7 @@ pub enum ModelError {
 /// One thing that is wrong with a model file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
-    /// Where, from 1.
+    /// Line, counted from 1.
     pub line: usize,
     /// The field, what was expected and what was found.
     pub sentence: String,

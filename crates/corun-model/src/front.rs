@@ -27,7 +27,7 @@ pub struct FrontEnd {
     pub loop_buffer: Option<LoopBuffer>,
     /// Micro-ops of microcoded instructions.
     pub microcode: MicrocodeSequencer,
-    /// What becomes fewer micro-ops than it has instructions.
+    /// Fusion: pairs of instructions that become fewer micro-ops.
     pub fusion: Fusion,
     /// Micro-ops that wait for renaming.
     pub queue: Queue,
@@ -39,7 +39,7 @@ pub struct FrontEnd {
 pub struct Fetch {
     /// Bytes of one fetch.
     pub bytes: u32,
-    /// Whether a fetch begins at a multiple of `bytes`, so that a jump into its middle wastes the rest.
+    /// True if a fetch begins at a multiple of `bytes`, so that a jump into its middle wastes the rest.
     pub aligned: bool,
     /// Bytes that may have been fetched and not been decoded.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct Fetch {
     /// Which thread's turn it is where they alternate.
     #[serde(default)]
     pub choice: Choice,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -65,7 +65,7 @@ pub enum Choice {
     InstructionCount,
 }
 
-/// Where instructions begin and end (Intel): one aligned block of fetched bytes at a time.
+/// Predecoder, which finds where instructions begin and end (Intel): one aligned block of fetched bytes at a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Predecoder {
@@ -75,7 +75,7 @@ pub struct Predecoder {
     pub queue: u32,
     /// Cycles until the decoders can take one.
     pub delay: u32,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -97,7 +97,7 @@ pub struct Decoder {
     /// Of these, the ones after which no other is decoded in the same cycle.
     #[serde(default)]
     pub alone: Vec<String>,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -111,7 +111,7 @@ pub struct OpCache {
     pub ways: u32,
     /// Micro-ops of a line.
     pub line: u32,
-    /// Its room for constants; none: as much as they need.
+    /// Room for constants; none: as much as they need.
     pub constants: Option<Constants>,
     /// Bytes of aligned code that the micro-ops of a line come from.
     pub window: u32,
@@ -121,20 +121,20 @@ pub struct OpCache {
     pub width: u32,
     /// Lines a cycle.
     pub lines: u32,
-    /// Whether these lie in one window.
+    /// True if these lie in one window.
     #[serde(default)]
     pub one_window: bool,
     /// Cycles of each further read of a window that has more lines than `lines`; none: they are read like the first ones.
     pub further_read: Option<u32>,
-    /// Whether a line continues after a taken branch (a trace cache), so that `window` bounds nothing.
+    /// True if a line continues after a taken branch (a trace cache), so that `window` bounds nothing.
     #[serde(default)]
     pub trace_cache: bool,
     /// Cycles lost on the way from the decoder to the op cache, and back.
     pub switch: u32,
-    /// Whether copies of a block one after the other are found in it too, as code is that is executed often.
+    /// True if copies of a block one after the other are found in it too, as code is that is executed often.
     #[serde(default = "is_so")]
     pub unrolled: bool,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -150,9 +150,9 @@ fn is_so() -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constants {
-    /// How many a line holds beside its full number of micro-ops. Two more take the space of one micro-op.
+    /// Constants that a line holds beside its full number of micro-ops. Two more take the space of one micro-op.
     pub free: u32,
-    /// How many a line holds at most.
+    /// Limit of the constants of a line.
     pub most: u32,
 }
 
@@ -162,7 +162,7 @@ pub struct Constants {
 pub struct LoopBuffer {
     /// Micro-ops of the longest loop.
     pub uops: u32,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -179,11 +179,11 @@ pub struct MicrocodeSequencer {
     /// Cycles lost on the way from the decoders and back; none: its micro-ops come as those of any
     /// other instruction.
     pub from_decoders: Option<u32>,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
-/// What becomes fewer micro-ops than it has instructions or micro-ops.
+/// Fusion: instructions or micro-ops that become fewer micro-ops.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
@@ -202,26 +202,26 @@ pub struct Fusion {
     /// the copy takes no slot.
     #[serde(default)]
     pub with_copy: Vec<String>,
-    /// Whether the last decoder takes none of them, since the jump after it is not seen yet.
+    /// True if the last decoder takes none of them, since the jump after it is not seen yet.
     #[serde(default)]
     pub not_last: bool,
-    /// Whether an instruction with both an immediate and an address relative to itself fuses.
+    /// True if an instruction with both an immediate and an address relative to itself fuses.
     #[serde(default)]
     pub relative_immediate: bool,
-    /// Whether a NOP shares the slot of the instruction before it, which has one slot and no
+    /// True if a NOP shares the slot of the instruction before it, which has one slot and no
     /// other NOP with it. Decoders and op cache have a place for each all the same.
     #[serde(default)]
     pub nop: bool,
-    /// Whether an instruction that loads or stores and computes is one micro-op until it is issued.
+    /// True if an instruction that loads or stores and computes is one micro-op until it is issued.
     pub micro: bool,
-    /// Whether that holds for an address of base and index too up to the reorder buffer (Intel:
+    /// True if that holds for an address of base and index too up to the reorder buffer (Intel:
     /// otherwise it is *unlaminated*, two micro-ops from renaming on).
     pub micro_indexed: bool,
-    /// Whether it holds for such an address at least where nothing computes or the first operand is a
+    /// True if it holds for such an address at least where nothing computes or the first operand is a
     /// source too (Haswell and later).
     #[serde(default)]
     pub micro_indexed_updating: bool,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
@@ -231,7 +231,7 @@ pub struct Fusion {
 pub struct Queue {
     /// Micro-ops.
     pub entries: u32,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -260,13 +260,13 @@ pub struct BranchPrediction {
     pub ahead: u32,
     /// Cycles from the execution of a wrongly predicted branch to the renaming of what comes next.
     pub mispredict: u32,
-    /// The same for a direct jump or call that only decoding finds.
+    /// Penalty in cycles of a direct jump or call that only decoding finds.
     pub resteer: u32,
-    /// Whether the wrong side of a mispredicted branch takes slots, entries and ports from siblings until the branch is
+    /// True if the wrong side of a mispredicted branch takes slots, entries and ports from siblings until the branch is
     /// executed.
     #[serde(default = "is_so")]
     pub wrong_paths: bool,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -281,7 +281,7 @@ pub struct Tage {
     /// Lengths of the global history, one a table, rising; none: the base predictor alone with its
     /// counters chosen by the history too (gshare).
     pub histories: Vec<u32>,
-    /// Whether the history is of taken branches of every kind, by their addresses and targets; else it is of the outcomes of
+    /// True if the history is of taken branches of every kind, by their addresses and targets; else it is of the outcomes of
     /// conditional branches.
     #[serde(default)]
     pub of_taken: bool,

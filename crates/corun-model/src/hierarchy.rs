@@ -19,16 +19,16 @@ pub struct Hierarchy {
     pub stlb: Option<SecondTlb>,
     /// Those of instructions, where they are not in the same table.
     pub code_stlb: Option<SecondTlb>,
-    /// What a miss of all translations takes.
+    /// Page walk after a miss of all TLBs.
     pub walk: Walk,
-    /// What is fetched before it is asked for.
+    /// Prefetchers.
     pub prefetch: Prefetch,
     /// Memory.
     pub main: MainMemory,
-    /// What cores take from each other.
+    /// Coherence: lines that cores take from each other.
     pub coherence: Coherence,
-    /// How busy the cores are that are not simulated: from 0, idle, to 1, each with as much of the last level and of memory
-    /// as one that is.
+    /// Load of the cores that are not simulated: from 0, idle, to 1, each with as much of the last level and of memory as
+    /// one that is.
     #[serde(default)]
     pub load_of_others: f64,
 }
@@ -41,7 +41,7 @@ impl Hierarchy {
         simulated / (simulated + others)
     }
 
-    /// What of the last level is left for so many of its cores: fewer sets, one at least.
+    /// Part of the last level for so many of its cores: fewer sets, one at least.
     pub fn last_level(&self, simulated: u32) -> Option<CacheSize> {
         let l3 = self.l3.as_ref()?;
         let size = l3.size();
@@ -69,7 +69,7 @@ pub struct Fills {
     /// ... and cycles until that one is tried again.
     #[serde(default)]
     pub retry_delay: u32,
-    /// How siblings share them.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -109,9 +109,9 @@ pub struct Level {
     pub miss: u32,
     /// Cycles between two lines that it hands over.
     pub interval: f64,
-    /// Its own misses on their way at once.
+    /// Misses of its own in flight at once.
     pub entries: u32,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -125,7 +125,7 @@ pub struct LastLevel {
     pub ways: u32,
     /// Which line leaves.
     pub replacement: Replacement,
-    /// What it holds.
+    /// Inclusion policy.
     pub holds: Holds,
     /// Cores that share it.
     pub cores: u32,
@@ -136,11 +136,11 @@ pub struct LastLevel {
     /// GB (10^9 bytes) a second that cores which are not simulated bring into it: on a machine that others use, too.
     #[serde(default)]
     pub background_fills: f64,
-    /// Where its figures are from.
+    /// Source of the figures.
     pub source: String,
 }
 
-/// What a last-level cache holds.
+/// Inclusion policy of a last-level cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
@@ -158,17 +158,17 @@ pub struct SecondTlb {
     pub entries: u32,
     /// Pages of a set.
     pub ways: u32,
-    /// Whether any page of a full set leaves for a new one, and not the one whose last use is longest ago.
+    /// True if any page of a full set leaves for a new one, and not the one whose last use is longest ago.
     #[serde(default)]
     pub random_replacement: bool,
-    /// Whether it holds no huge pages.
+    /// True if it holds no huge pages.
     #[serde(default)]
     pub small_only: bool,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
-/// What the hardware does to find a translation in memory.
+/// Page walk: the hardware's search for a translation in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Walk {
@@ -184,7 +184,7 @@ pub struct Walk {
     pub directories: u32,
     /// The first cache that is asked for the tables.
     pub first_cache: WalkCache,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -202,13 +202,13 @@ pub enum WalkCache {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prefetch {
-    /// Whether a first-level miss brings the next line too.
+    /// True if a first-level miss brings the next line too.
     pub next_line: bool,
     /// Instructions whose strides are remembered.
     pub strides: u32,
     /// Strides ahead: so many into the first level, and so many into the second.
     pub stride_distance: [u32; 2],
-    /// Whether they continue after the end of a page of 4 KiB.
+    /// True if they continue after the end of a page of 4 KiB.
     pub stride_across_pages: bool,
     /// Streams of lines by linear addresses, if the core follows such.
     pub lines: Option<LinePrefetch>,
@@ -216,9 +216,9 @@ pub struct Prefetch {
     pub streams: u32,
     /// Lines ahead of a stream.
     pub stream_distance: u32,
-    /// Whether a second-level miss brings the other line of its pair (128 bytes) too.
+    /// True if a second-level miss brings the other line of its pair (128 bytes) too.
     pub adjacent: bool,
-    /// How siblings share them.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -244,25 +244,25 @@ pub struct MainMemory {
     pub nanoseconds: f64,
     /// GB (10^9 bytes) a second that it hands to one group of cores.
     pub gigabytes_a_second: f64,
-    /// What it hands to all cores together. None: no more cores than one group share it.
+    /// Bandwidth of all cores together. None: no more cores than one group share it.
     pub all_cores: Option<AllCores>,
     /// The share of `nanoseconds` after which memory has what is written past the caches.
     pub write_share: f64,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
-/// What memory hands to all cores together.
+/// Memory bandwidth of all cores together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AllCores {
     /// GB (10^9 bytes) a second.
     pub gigabytes_a_second: f64,
-    /// How many cores they are.
+    /// Number of cores.
     pub cores: u32,
 }
 
-/// What cores take from each other.
+/// Coherence: lines that cores take from each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coherence {
@@ -277,14 +277,14 @@ pub struct Coherence {
     /// Cycles from having the bytes of a line that came from another core to retiring the load: until
     /// then another core may take them back.
     pub retire_hold: u32,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
 /// Bytes of a line of every cache beyond the first level.
 pub const LINE: u32 = 64;
 
-/// How a cache is divided, whichever it is.
+/// Size of any cache, in sets and ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheSize {
     /// Sets.
@@ -311,21 +311,21 @@ impl CacheSize {
 }
 
 impl Level {
-    /// How it is divided.
+    /// Size in sets and ways.
     pub fn size(&self) -> CacheSize {
         CacheSize::new(self.kib, self.ways, self.replacement)
     }
 }
 
 impl LastLevel {
-    /// How it is divided.
+    /// Size in sets and ways.
     pub fn size(&self) -> CacheSize {
         CacheSize::new(self.kib, self.ways, self.replacement)
     }
 }
 
 impl Cache {
-    /// How it is divided.
+    /// Size in sets and ways.
     pub fn size(&self) -> CacheSize {
         CacheSize::new(self.kib, self.ways, self.replacement)
     }

@@ -97,7 +97,7 @@ pub struct CoreModel {
     pub back: BackEnd,
     /// Loads, stores, and the first level of data.
     pub memory: MemoryPipeline,
-    /// What lies beyond the first level.
+    /// Memory hierarchy beyond the first level.
     pub hierarchy: Hierarchy,
 }
 

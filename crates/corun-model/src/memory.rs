@@ -17,7 +17,7 @@ pub struct MemoryPipeline {
     pub forwarding: Forwarding,
     /// First-level data cache.
     pub l1d: Cache,
-    /// Where its lines are found by a part of their linear address.
+    /// Microtags, where its lines are found by a part of their linear address.
     pub microtags: Option<Microtags>,
     /// Which lines it cannot hold at once.
     pub line_alias: Option<LineAlias>,
@@ -50,10 +50,10 @@ pub struct Loads {
     /// More cycles if the address has an index (or, for Intel, is not base + less than 2048).
     #[serde(default)]
     pub complex_address: u32,
-    /// Whether an index that is not scaled costs nothing more in an address without displacement.
+    /// True if an index that is not scaled costs nothing more in an address without displacement.
     #[serde(default)]
     pub simple_index: bool,
-    /// Whether `latency` holds only for an address whose one register a plain load gave, less than
+    /// True if `latency` holds only for an address whose one register a plain load gave, less than
     /// 2048 bytes after it (Intel); any other counts as complex.
     #[serde(default)]
     pub pointer_chasing: bool,
@@ -64,7 +64,7 @@ pub struct Loads {
     /// Banks of a line of the first level, if they have one port each: of loads that start in one cycle and
     /// want one bank in different sets, one waits a cycle.
     pub banks: Option<u32>,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -103,7 +103,7 @@ pub struct Stores {
     pub commit_bytes: Option<u32>,
     /// More cycles for a store across a line.
     pub split: u32,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -123,14 +123,14 @@ pub enum MemoryRenaming {
 pub struct Forwarding {
     /// Cycles from a store's data to the general-purpose register of a load that it covers.
     pub latency: u32,
-    /// The same for vectors.
+    /// Latency of a load into a vector register, in cycles.
     pub vector_latency: u32,
     /// Which loads are renamed to the store's register, and take no time; none if the core does not do that.
     pub renamed: Option<MemoryRenaming>,
-    /// Whether that holds for loads that are an operand of a computation, too (`add rax, [rdi]`).
+    /// True if that holds for loads that are an operand of a computation, too (`add rax, [rdi]`).
     #[serde(default)]
     pub renamed_operands: bool,
-    /// Whether loads of the lowest bytes of a store are renamed, too, and loads of 8 and 16 bits that are not zero-extended.
+    /// True if loads of the lowest bytes of a store are renamed, too, and loads of 8 and 16 bits that are not zero-extended.
     /// They come a cycle late after a plain store of 8 or 16 bits.
     #[serde(default)]
     pub renamed_parts: bool,
@@ -139,17 +139,17 @@ pub struct Forwarding {
     pub predictive_forwarding: u32,
     /// More cycles than the store needs to reach the cache, if it covers the load in part only.
     pub failure: u32,
-    /// Whether a load is issued as soon as its address is known, and once more if the store whose bytes it gets has not
+    /// True if a load is issued as soon as its address is known, and once more if the store whose bytes it gets has not
     /// handed them over by then; else it is issued when it has.
     #[serde(default)]
     pub early_issue: bool,
     /// More cycles for a load after a store to another page at the same offset in it.
     #[serde(default)]
     pub alias: u32,
-    /// Whether that holds for a store of a sibling, too.
+    /// True if that holds for a store of a sibling, too.
     #[serde(default)]
     pub alias_beside: bool,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
@@ -167,7 +167,7 @@ pub struct Microtags {
     pub conflict_accesses: u32,
     /// Accesses more to find the line.
     pub retag_accesses: u32,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
@@ -178,7 +178,7 @@ pub struct Microtags {
 pub struct LineAlias {
     /// Bits of a linear address, those inside a line among them, by which lines are distinguished.
     pub bits: u32,
-    /// Where it is from.
+    /// Source of the figures.
     pub source: String,
 }
 
@@ -197,7 +197,7 @@ pub struct Cache {
     pub replacement: Replacement,
     /// Cycles that a miss costs more, if the next level has it.
     pub miss: u32,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }
 
@@ -213,10 +213,10 @@ pub struct Tlb {
     pub huge: Option<u32>,
     /// Cycles that a miss costs, if the next level has it.
     pub miss: u32,
-    /// Whether loads and stores of a page have taken their port for nothing until its translation is there, and are issued
+    /// True if loads and stores of a page have taken their port for nothing until its translation is there, and are issued
     /// again.
     #[serde(default)]
     pub repeats: bool,
-    /// How siblings share it.
+    /// Sharing policy among siblings.
     pub sharing: Sharing,
 }

@@ -31,7 +31,7 @@ impl Places {
         Self { has_all: true, ..Self::default() }
     }
 
-    /// Where a field begins, in bytes; where it is missing, where the table begins that lacks it.
+    /// Begin of a field, in bytes; where it is missing, where the table begins that lacks it.
     pub(crate) fn byte(&self, path: &str) -> usize {
         let mut path = path;
         loop {
@@ -43,7 +43,7 @@ impl Places {
         }
     }
 
-    /// Whether the file has the field.
+    /// True if the file has the field.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.has_all || self.bytes.contains_key(path)
     }

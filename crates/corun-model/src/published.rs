@@ -20,17 +20,17 @@ const MAX_TOLERANCE: f64 = 0.01;
 /// A published figure beside the model's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What it is of.
+    /// Name of the figure.
     pub figure: String,
-    /// What was published.
+    /// Published value.
     pub published: f64,
-    /// What the model has; none if it has no such field, or its timing table no such form.
+    /// Value of the model; none if it has no such field, or its timing table no such form.
     pub modelled: Option<f64>,
-    /// How much of the published figure may be its rounding.
+    /// Rounding of the published figure.
     pub tolerance: f64,
-    /// What it was published in.
+    /// Publication.
     pub source: String,
-    /// Where in a source it was read; none: the row is unchecked.
+    /// Place in the source; none: the row is unchecked.
     pub place: Option<String>,
     /// Why the model has another figure, where that is known.
     pub difference: Option<String>,
@@ -42,7 +42,7 @@ pub struct Comparison {
 pub struct PublishedError {
     /// The model's name.
     pub model: String,
-    /// What is wrong, with its line.
+    /// The fault, with its line.
     pub sentence: String,
 }
 
@@ -61,7 +61,7 @@ struct Row {
 }
 
 impl Row {
-    /// What is wrong with it.
+    /// Fault of the row.
     fn fault(&self) -> Option<&'static str> {
         if !self.value.is_finite() {
             return Some("expected a finite number");
@@ -76,17 +76,17 @@ impl Row {
 }
 
 impl Comparison {
-    /// Whether the figure was read in its source.
+    /// True if the figure was read in its source.
     pub fn is_checked(&self) -> bool {
         self.place.is_some()
     }
 
-    /// Whether the model says what was published.
+    /// True if the model says what was published.
     pub fn agrees(&self) -> bool {
         self.modelled.is_some_and(|modelled| self.is_near(modelled))
     }
 
-    /// Whether the model says something else; a model that says nothing neither agrees nor differs.
+    /// True if the model says something else; a model that says nothing neither agrees nor differs.
     pub fn differs(&self) -> bool {
         self.modelled.is_some_and(|modelled| !self.is_near(modelled))
     }

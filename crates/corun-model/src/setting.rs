@@ -16,7 +16,7 @@ use super::{CoreModel, Policy, check};
 const SHOWN: usize = 6;
 
 impl CoreModel {
-    /// The same core with some fields set otherwise: names and values as text.
+    /// The core with some fields set otherwise: names and values as text.
     ///
     /// # Errors
     /// [`ModelError::Setting`] if a name means no field or several, or the value is not allowed there.
@@ -87,7 +87,7 @@ fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Whether a value may stand where another one stood, as far as their types show; the type of an absent value is not known.
+/// True if a value may stand where another one stood, as far as their types show; the type of an absent value is not known.
 fn is_of_kind(new: &Value, old: &Value) -> bool {
     let is_absent = new.is_null() || old.is_null();
     is_absent || std::mem::discriminant(new) == std::mem::discriminant(old)
@@ -116,17 +116,17 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty()).filter(is_said)
 }
 
-/// How a field is called at length.
+/// Short name of a field.
 fn short(path: &str) -> String {
     names(path).collect::<Vec<_>>().join(".")
 }
 
-/// Whether a setting of this name is of this field, of which it may leave out the beginning.
+/// True if a setting of this name is of this field, of which it may leave out the beginning.
 pub fn is_setting_of(name: &str, path: &str) -> bool {
     is_meant(&path.replace('.', "/"), name)
 }
 
-/// Whether a name is the end of a field's path.
+/// True if a name is the end of a field's path.
 fn is_meant(path: &str, name: &str) -> bool {
     let names: Vec<&str> = names(path).collect();
     let mut names = names.iter().rev();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a resource is divided between the hardware threads of a core.
+/// Sharing policy of a resource between the hardware threads of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
@@ -32,18 +32,18 @@ impl Policy {
     }
 }
 
-/// What siblings do with a resource, and from where that is known.
+/// Sharing policy of a resource, and its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
-    /// How it is divided.
+    /// Sharing policy.
     pub policy: Policy,
     /// The most entries that one of several active threads may hold of a shared resource.
     pub cap: Option<u32>,
-    /// Where the resource's figures and its policy are from: names of the model's `sources`, each with
-    /// a place if it has one ("sog 2.10.3").
+    /// Source of the resource's figures and its policy: names of the model's `sources`, each with a
+    /// place if it has one ("sog 2.10.3").
     pub source: String,
-    /// Whether the policy is an assumption, because nothing is published.
+    /// True if the policy is an assumption, because nothing is published.
     #[serde(default)]
     pub assumed: bool,
 }

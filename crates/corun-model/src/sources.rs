@@ -11,7 +11,7 @@ pub(super) fn named(reference: &str) -> impl Iterator<Item = &str> {
 }
 
 impl CoreModel {
-    /// What siblings do with each resource of the core, by the path of its table.
+    /// Sharing policy of each resource of the core, by the path of its table.
     pub fn sharings(&self) -> Vec<(String, &Sharing)> {
         let Self { front, back, memory, hierarchy, .. } = self;
         let mut all = vec![

@@ -13,7 +13,7 @@ use super::published::{Comparison, PublishedError, compare_published};
 /// Checked figures that a model must have at least to count as validated.
 pub const MIN_CHECKED: usize = 20;
 
-/// Whether and how a model is checked, counted over the published figures of its core.
+/// Validation of a model, counted over the published figures of its core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validation(pub PublishedFigures);
 
@@ -31,7 +31,7 @@ impl Validation {
         })
     }
 
-    /// Whether the model agrees with every published figure, and enough of them were read in their source.
+    /// True if the model agrees with every published figure, and enough of them were read in their source.
     pub fn is_validated(&self) -> bool {
         self.0.agree == self.0.published && self.0.checked >= MIN_CHECKED
     }

@@ -6,16 +6,16 @@ use crate::{CoreModel, ModelError, Policy};
 /// A resource of a model, or several of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Its path, as `--set` takes it.
+    /// Path of the resource, as `--set` takes it.
     pub name: String,
-    /// How siblings share it in the model.
+    /// Sharing policy in the model.
     pub policy: Policy,
-    /// Whether that is an assumption.
+    /// True if that is an assumption.
     pub is_assumed: bool,
 }
 
 impl CoreModel {
-    /// What siblings share, the schedulers as one.
+    /// Resources that siblings share, the schedulers as one.
     pub fn resources(&self) -> Vec<Resource> {
         let mut resources: Vec<Resource> = Vec::new();
         for (path, sharing) in self.sharings() {

@@ -13,7 +13,7 @@ use super::places::Places;
 use super::sharing::{Policy, Sharing};
 use super::{CoreModel, sources};
 
-/// What is wrong: the field's path, and what was expected and found.
+/// A fault: the field's path, and what was expected and found.
 pub(super) type Fault = (String, String);
 
 /// More than any core has of anything that is counted in entries.
@@ -22,7 +22,7 @@ const MAX_ENTRIES: u32 = 1 << 20;
 const MAX_CYCLES: u32 = 1 << 12;
 /// More than any core does in one cycle.
 const MAX_PER_CYCLE: u32 = 64;
-/// What is used again each cycle, so that threads can take turns there.
+/// Resources that are used again each cycle, so that threads can take turns there.
 const ALTERNATING: [&str; 6] = [
     "front.fetch",
     "front.predecoder",
@@ -98,7 +98,7 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
     }
 }
 
-/// What is wrong so far, and how more is found.
+/// Faults found so far, and the model to search for more.
 struct Faults {
     smt_width: u32,
     all: Vec<Fault>,

@@ -9,7 +9,7 @@ use super::form::mnemonic;
 
 macro_rules! classes {
     ($($(#[doc = $doc:literal])+ $class:ident = $name:literal, [$($form:literal),+];)+) => {
-        /// What an instruction without a row is taken for.
+        /// Class that an instruction without a row is taken for.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Class {
             $($(#[doc = $doc])+ $class,)+
@@ -19,7 +19,7 @@ macro_rules! classes {
             /// All classes.
             pub const ALL: &[Self] = &[$(Self::$class),+];
 
-            /// Its name in tables, after `class:`.
+            /// Name in tables, after `class:`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$class => $name,)+
@@ -51,7 +51,7 @@ classes! {
     Store = "store", ["mov m64 r64"];
     /// Loads, computes and stores at one address.
     Update = "update", ["add m64 r64"];
-    /// The same, as one access.
+    /// Atomic read-modify-write, as one access.
     Atomic = "atomic", ["lock add m64 r64"];
     /// Jumps, calls and returns.
     Branch = "branch", ["jne rel"];
@@ -59,7 +59,7 @@ classes! {
     Nothing = "nothing", ["nop"];
     /// One element of a string.
     String = "string", ["movsb"];
-    /// What only an operating system does, or what waits for everything before it.
+    /// Instructions of an operating system, or that serialize.
     System = "system", ["cpuid"];
     /// Vector integer arithmetic and logic.
     VectorInteger = "vector-integer", ["paddd x x"];

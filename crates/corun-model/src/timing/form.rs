@@ -94,13 +94,13 @@ fn immediate8(instruction: &Instruction) -> &'static str {
     if by_one { "1" } else { "i8" }
 }
 
-/// What takes its count from CL.
+/// True for shifts that take their count from CL.
 fn shifts(mnemonic: Mnemonic) -> bool {
     use Mnemonic::{Rcl, Rcr, Rol, Ror, Sal, Sar, Shl, Shld, Shr, Shrd};
     matches!(mnemonic, Rcl | Rcr | Rol | Ror | Sal | Sar | Shl | Shld | Shr | Shrd)
 }
 
-/// What an address is computed of: base, index, scale above one, displacement.
+/// Parts that an address is computed of: base, index, scale above one, displacement.
 fn address(instruction: &Instruction) -> String {
     if instruction.is_ip_rel_memory_operand() {
         return "rip".to_owned();

@@ -13,9 +13,9 @@ use super::table::{Timing, TimingTable};
 pub struct Implausible {
     /// The form.
     pub form: String,
-    /// What a core can do.
+    /// Bound of what a core can do.
     pub expected: String,
-    /// What the row says.
+    /// Value of the row.
     pub found: String,
     /// The form that it is compared with, if it is.
     pub other: Option<String>,
@@ -37,7 +37,7 @@ struct Row<'t> {
     timing: &'t Timing,
 }
 
-/// What a core can do, what the row says, and which other row contradicts it.
+/// A fault: the bound of a core, the value of the row, and another row that contradicts it.
 type Fault = (String, String, Option<String>);
 
 impl Row<'_> {
@@ -120,7 +120,7 @@ impl Row<'_> {
             .max(f64::from(self.timing.slots) / 8.0)
     }
 
-    /// What loads or stores at several addresses takes an access for each.
+    /// Fault of a gather or scatter with fewer accesses than addresses.
     fn gathers(&self) -> Option<Fault> {
         let is_vector = |word: &&str| {
             word.strip_prefix("vm")
@@ -211,7 +211,7 @@ impl Row<'_> {
     }
 }
 
-/// How a latency is written.
+/// Latency as it is written.
 struct Cycles(u16);
 
 impl std::fmt::Display for Cycles {
@@ -227,7 +227,7 @@ fn bare(mnemonic: &str) -> &str {
     }
 }
 
-/// Whether a form of it from memory is a load and nothing else.
+/// True if a form of it from memory is a load and nothing else.
 fn copies(mnemonic: &str) -> bool {
     [
         "mov",
@@ -250,7 +250,7 @@ fn copies(mnemonic: &str) -> bool {
     .any(|start| mnemonic.starts_with(start))
 }
 
-/// Whether renaming may do it by itself, or it has no result.
+/// True if renaming may do it by itself, or it has no result.
 fn is_free(mnemonic: &str) -> bool {
     matches!(
         mnemonic,
@@ -339,7 +339,7 @@ fn is_zen_2(table: &TimingTable) -> bool {
 mod tests {
     use super::*;
 
-    /// What is said of a table with these rows.
+    /// Faults reported of a table with these rows.
     fn reported(rows: &str) -> Vec<String> {
         let text = format!("form,slots,latency,ports,late\n{rows}");
         let table = TimingTable::parse("zen2", &text).unwrap();

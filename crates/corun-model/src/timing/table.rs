@@ -20,14 +20,14 @@ use crate::CoreModel;
 /// Name and text of the tables that come with corun.
 static TABLES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/timings.rs"));
 
-/// What one form of instruction needs.
+/// Timing of one form of instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
     /// Micro-ops in queue, renaming, reorder buffer and retirement (fused where the core fuses).
     pub slots: u8,
     /// Cycles from register operands to results; of a form that loads, without the load.
     pub latency: u16,
-    /// What computes, without loads and stores.
+    /// Micro-ops that compute, without loads and stores.
     pub uops: Vec<ComputeUop>,
     /// Loads.
     pub loads: u8,
@@ -79,7 +79,7 @@ impl std::fmt::Display for LateSource {
     }
 }
 
-/// What a table says of an instruction.
+/// Result of looking an instruction up in a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup<'t> {
     /// A row of its own, or one made of the same form with registers instead of memory.
@@ -89,7 +89,7 @@ pub enum Lookup<'t> {
 }
 
 impl Lookup<'_> {
-    /// What the instruction needs, wherever it is from.
+    /// Timing of the instruction, wherever it is from.
     pub fn timing(&self) -> &Timing {
         match self {
             Self::Known(timing) | Self::Fallback(_, timing) => timing,
@@ -111,18 +111,18 @@ struct Row {
     origin: Option<Origin>,
 }
 
-/// Where a row is from.
+/// Origin of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The table.
     pub table: Arc<str>,
-    /// Its line there, counted from 1.
+    /// Line there, counted from 1.
     pub line: u64,
-    /// What the column `source` says.
+    /// Text of the column `source`.
     pub source: Arc<str>,
 }
 
-/// How well the timing of an instruction is known.
+/// Provenance of the timing of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provenance {
     /// By a row of its form that was measured or published for this core.
@@ -141,7 +141,7 @@ impl Provenance {
 }
 
 impl Origin {
-    /// How well the row is known.
+    /// Provenance of the row.
     pub fn provenance(&self) -> Provenance {
         match self.source.split(' ').next() {
             Some("inherited") => Provenance::Inherited,
@@ -155,13 +155,13 @@ impl Origin {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of {table}: expected {expected}, found {found}")]
 pub struct TableError {
-    /// Its name.
+    /// Name of the table.
     pub table: String,
     /// Counted from 1.
     pub line: u64,
-    /// What is allowed there.
+    /// Allowed values.
     pub expected: String,
-    /// What is there.
+    /// Value that is there.
     pub found: String,
 }
 
@@ -258,7 +258,7 @@ impl TimingTable {
         }
     }
 
-    /// The same, whatever the rows say.
+    /// The table, without a check of its rows.
     ///
     /// # Errors
     /// If a table is missing, or wrong, or names a port that the model lacks.
@@ -306,7 +306,7 @@ impl TimingTable {
         }
     }
 
-    /// What the rows say that no core does, in the order of the forms.
+    /// Rows that no core can have, in the order of the forms.
     pub fn implausible(&self) -> Vec<Implausible> {
         plausible::faults(self)
     }
@@ -322,17 +322,17 @@ impl TimingTable {
         }
     }
 
-    /// Where the row of this form is from.
+    /// Origin of the row of this form.
     pub fn origin(&self, form: &str) -> Option<&Origin> {
         self.rows.get(form)?.origin.as_ref()
     }
 
-    /// How many rows are known this well.
+    /// Number of rows of a provenance.
     pub fn rows_of(&self, provenance: Provenance) -> usize {
         self.rows.values().filter(|row| row.provenance() == provenance).count()
     }
 
-    /// What was executed by this table so far.
+    /// Usage: instructions executed by this table so far.
     pub fn usage(&self) -> &Usage {
         &self.usage
     }
@@ -384,7 +384,7 @@ impl TimingTable {
         uops.flat_map(|uop| uop.ports.iter().map(String::as_str))
     }
 
-    /// What the instruction needs.
+    /// Timing of the instruction.
     ///
     /// A form without a row takes that of the same form with a register instead of memory, without
     /// broadcast or without a mask, and adds its loads and stores; else its class decides.
@@ -392,7 +392,7 @@ impl TimingTable {
         self.trace(instruction).0
     }
 
-    /// What the instruction needs, and how well that is known.
+    /// Timing of the instruction, and its provenance.
     pub fn trace(&self, instruction: &Instruction) -> (Lookup<'_>, Provenance) {
         let name = form(instruction);
         if let Some(row) = self.rows.get(&name) {
@@ -430,7 +430,7 @@ impl TimingTable {
     }
 }
 
-/// Whether all that a model's timings are made from comes with corun. Tests check those for what no core does, which
+/// True if all that a model's timings are made from comes with corun. Tests check those for what no core does, which
 /// takes longer than to read them.
 fn comes_with_corun(model: &CoreModel) -> bool {
     let parts = |it: &CoreModel| {
@@ -450,7 +450,7 @@ fn own_text(name: &str) -> Result<&'static str, TableError> {
     })
 }
 
-/// The same, or the text of the file in `folder`.
+/// Own text of the table, or the text of the file in `folder`.
 fn own_text_or_beside(name: &str, folder: Option<&Path>) -> Result<Cow<'static, str>, TableError> {
     let Some(folder) = folder.filter(|_| !TimingTable::names().any(|known| known == name)) else {
         return own_text(name).map(Cow::Borrowed);
@@ -494,7 +494,7 @@ const HEAD: &str = "form,slots,latency,ports,late";
 const HEAD_WITH_SOURCE: &str = "form,slots,latency,ports,late,source";
 const HEADS: &str = "form,slots,latency,ports,late or form,slots,latency,ports,late,source";
 
-/// What is allowed, and what is there instead.
+/// A fault in a field: the allowed values, and the value that is there.
 type FieldError = (&'static str, String);
 
 impl Row {
@@ -503,7 +503,7 @@ impl Row {
     }
 }
 
-/// What rows of one table have in common, by its text.
+/// Texts that rows of one table have in common, by its text.
 struct Shared<'t> {
     table: Arc<str>,
     timings: HashMap<&'t str, Arc<Timing>>,

@@ -89,7 +89,7 @@ fn example() -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// What is said of the example with one text in place of another.
+/// Report on the example with one text in place of another.
 #[track_caller]
 fn reported(replaced: &str, by: &str) -> String {
     let text = example();

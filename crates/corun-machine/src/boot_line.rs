@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the kernel shows it, below the root.
+/// File in which the kernel shows it, below the root.
 pub(crate) const FILE: &str = "proc/cmdline";
 
 /// The kernel's command line at boot.
@@ -18,9 +18,9 @@ pub(crate) struct BootLine(String);
 pub struct BootArgument {
     /// The argument as given.
     pub text: String,
-    /// What it does, as the end of a sentence.
+    /// Effect, as the end of a sentence.
     pub effect: String,
-    /// Whether only a boot without it brings siblings back.
+    /// True if only a boot without it brings siblings back.
     pub forces_off: bool,
 }
 

@@ -80,12 +80,12 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// How many numbers there are.
+    /// Number of CPUs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -95,7 +95,7 @@ impl CpuSet {
         self.0.first().copied()
     }
 
-    /// Whether `number` is in it.
+    /// True if `number` is in it.
     pub fn contains(&self, number: u32) -> bool {
         self.0.binary_search(&number).is_ok()
     }
@@ -109,30 +109,30 @@ impl CpuSet {
         }
     }
 
-    /// What is in either.
+    /// Union of both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.iter().chain(other.iter()).collect()
     }
 
-    /// What is in both.
+    /// Intersection of both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.iter().filter(|&number| other.contains(number)).collect())
     }
 
-    /// What is in this one only.
+    /// CPUs in this one only.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         Self(self.iter().filter(|&number| !other.contains(number)).collect())
     }
 
-    /// Whether every number of this one is in `other`.
+    /// True if every number of this one is in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.iter().all(|number| other.contains(number))
     }
 
-    /// Whether no number is in both.
+    /// True if no number is in both.
     pub fn is_disjoint(&self, other: &Self) -> bool {
         !self.iter().any(|number| other.contains(number))
     }

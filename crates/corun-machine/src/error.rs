@@ -16,7 +16,7 @@ pub enum MachineError {
     Root {
         /// The root that was asked for.
         root: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The tree has no CPU.

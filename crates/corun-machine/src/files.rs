@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::{Affinity, CpuSet};
 
-/// Where the readers of this crate get their text from; paths are relative to the root.
+/// Source of the text for the readers of this crate; paths are relative to the root.
 pub trait SystemFiles {
     /// The whole text of a file.
     ///
@@ -88,7 +88,7 @@ impl RootFiles {
         Ok(files)
     }
 
-    /// Whether this is the system that corun runs on.
+    /// True if this is the system that corun runs on.
     pub(crate) fn is_live(&self) -> bool {
         self.live
     }

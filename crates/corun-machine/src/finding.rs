@@ -17,7 +17,7 @@ pub struct Finding {
     pub file: String,
     /// The CPUs concerned.
     pub cpus: CpuSet,
-    /// What was found and what was made of it, in one sentence that names file and CPUs.
+    /// Finding and conclusion, in one sentence that names file and CPUs.
     pub sentence: String,
 }
 

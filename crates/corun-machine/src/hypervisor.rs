@@ -5,28 +5,28 @@
 
 use crate::{FileError, SystemFiles};
 
-/// What the files say.
+/// Hypervisor by the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hypervisor {
     /// There is one.
     Found {
-        /// Its name, `unknown` where only its presence shows.
+        /// Name, `unknown` where only its presence shows.
         name: String,
-        /// What was read.
+        /// Traces that were read.
         traces: Vec<Trace>,
     },
     /// A file that would show a hypervisor shows none.
     Absent {
         /// Why that is known: a sentence.
         sentence: &'static str,
-        /// What was read.
+        /// Trace that was read.
         trace: Option<Trace>,
     },
     /// No file that was read could show one.
     Unknown,
 }
 
-/// What was read in a file.
+/// Trace of a hypervisor in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trace {
     /// The file, below the root.
@@ -99,8 +99,8 @@ fn line<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     Some((line.trim(), value.trim()))
 }
 
-/// Its beginning has all of it on x86, where asking for all of it wakes all CPUs; on POWER the lines
-/// that count stand at its end.
+/// Beginning of `/proc/cpuinfo`, which has all of it on x86, where asking for all of it wakes all
+/// CPUs; on POWER the lines that count stand at its end.
 fn cpuinfo(files: &mut (impl SystemFiles + ?Sized)) -> String {
     let start = match files.read_start(CPUINFO) {
         Ok(text) => text.to_owned(),
@@ -110,7 +110,7 @@ fn cpuinfo(files: &mut (impl SystemFiles + ?Sized)) -> String {
     if is_x86 { start } else { text(files, CPUINFO).unwrap_or(start) }
 }
 
-/// Whether an x86 processor shows the flag that hypervisors set (CPUID leaf 1, ECX bit 31); `None`
+/// True if an x86 processor shows the flag that hypervisors set (CPUID leaf 1, ECX bit 31); `None`
 /// on others. Old ones, such as VirtualBox before version 5, did not set it.
 fn flagged(cpuinfo: &str) -> Option<bool> {
     let (_, flags) = line(cpuinfo, "flags")?;
@@ -130,8 +130,7 @@ fn by_control_program<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedT
     Some(("PR/SM".to_owned(), trace(SYSINFO, line)))
 }
 
-/// What a kernel that knows its hypervisor says; a Xen host's own control domain says it too, and runs
-/// under Xen as well.
+/// Name by a kernel that knows its hypervisor; a Xen host's own control domain says it too, and runs under Xen as well.
 fn by_kernel_type<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedTrace {
     let file = "sys/hypervisor/type";
     let kind = text(files, file)?;
@@ -221,8 +220,8 @@ fn by_model<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> NamedTrace {
     })
 }
 
-/// What virtual firmware calls itself. Cloud vendors put their names into real machines too; an x86
-/// processor without the flag of hypervisors then has none.
+/// Name by virtual firmware. Cloud vendors put their names into real machines too; an x86 processor
+/// without the flag of hypervisors then has none.
 fn by_firmware<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> NamedTrace {
     let software = [
         ("QEMU", "QEMU"),
@@ -313,7 +312,7 @@ fn by_clock<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> NamedTrace {
     Some((name.to_owned(), trace(CLOCKS, clocks)))
 }
 
-/// What shows that there is none: an x86 processor without the flag, IBM Z's account without a level
+/// Evidence that there is none: an x86 processor without the flag, IBM Z's account without a level
 /// below, POWER's platform of bare machines, or firmware that names real hardware.
 fn absent<F: SystemFiles + ?Sized>(files: &mut F, cpuinfo: &str) -> Hypervisor {
     let absent = |sentence, trace| Hypervisor::Absent { sentence, trace };

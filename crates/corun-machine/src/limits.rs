@@ -16,9 +16,9 @@ use crate::{CpuSet, Machine, SystemFiles};
 pub struct CpuLimits {
     /// The CPUs it may run on now: online, in its affinity mask and in its cpuset.
     pub allowed: CpuSet,
-    /// What keeps it from all CPUs that are online; none where nothing does.
+    /// Limits that keep it from CPUs that are online; none where nothing does.
     pub limits: Vec<CpuLimit>,
-    /// What could not be read, a sentence each.
+    /// Files that could not be read, a sentence each.
     pub unknown: Vec<String>,
 }
 
@@ -30,14 +30,14 @@ pub enum CpuLimit {
     Affinity {
         /// The online CPUs of the mask.
         cpus: CpuSet,
-        /// How many CPUs are online.
+        /// Number of CPUs that are online.
         online: usize,
     },
     /// The cpuset of a control group.
     Cpuset {
         /// The online CPUs of the cpuset.
         cpus: CpuSet,
-        /// How many CPUs are online.
+        /// Number of CPUs that are online.
         online: usize,
         /// The file that lists them, below the root.
         file: String,
@@ -46,7 +46,7 @@ pub enum CpuLimit {
     Quota {
         /// The CPU time a period, as a number of CPUs.
         cpus: f64,
-        /// How many CPUs are allowed.
+        /// Number of CPUs that are allowed.
         allowed: usize,
         /// The folder of the control group that sets it, below the root: the process's own group or one above it.
         group: String,
@@ -94,7 +94,7 @@ impl CpuLimits {
         })
     }
 
-    /// How many CPUs' worth of work this process can do at once: the allowed ones, or less under a quota.
+    /// CPUs that this process can use at once: the allowed ones, or less under a quota.
     pub fn usable(&self) -> f64 {
         let allowed = self.allowed.len() as f64;
         self.quota().map_or(allowed, |quota| quota.min(allowed))

@@ -40,9 +40,9 @@ pub struct Machine {
     /// The clocks of the online CPUs, those that are alike together; none where the kernel does not report them.
     #[serde(default)]
     pub clocks: Vec<Clock>,
-    /// What restricts this process.
+    /// Restrictions of this process.
     pub allowed_by: AllowedBy,
-    /// What is odd or contradictory.
+    /// Findings: what is odd or contradictory.
     pub findings: Vec<Finding>,
 }
 
@@ -51,19 +51,19 @@ pub struct Machine {
 pub struct LogicalCpu {
     /// The kernel's number.
     pub id: u32,
-    /// Whether it is plugged in; a kernel may know empty slots.
+    /// True if it is plugged in; a kernel may know empty slots.
     pub present: bool,
-    /// Whether the kernel uses it.
+    /// True if the kernel uses it.
     pub online: bool,
-    /// Whether this process may run on it now: online, in the affinity mask and in the cpuset.
+    /// True if this process may run on it now: online, in the affinity mask and in the cpuset.
     pub allowed: bool,
     /// The `id` of its core; `null` where the kernel does not report it, as for most offline CPUs.
     pub core: Option<u32>,
     /// All known CPUs of its core, online or not, itself included.
     pub siblings: CpuSet,
-    /// Its package.
+    /// Package of the logical CPU.
     pub package: Option<u32>,
-    /// Its NUMA node; the lowest where the kernel names several.
+    /// NUMA node; the lowest where the kernel names several.
     pub numa_node: Option<u32>,
     /// The name of its core type; `null` where all cores are of one type.
     pub core_type: Option<String>,
@@ -80,13 +80,13 @@ pub struct Core {
     pub cpus: CpuSet,
     /// The SMT width of this core: the number of known siblings.
     pub smt_width: u32,
-    /// Its package.
+    /// Package of the core.
     pub package: Option<u32>,
-    /// Its die, unique within the package.
+    /// Die, unique within the package.
     pub die: Option<u32>,
-    /// Its cluster, unique within the package.
+    /// Cluster, unique within the package.
     pub cluster: Option<u32>,
-    /// Its NUMA node.
+    /// NUMA node of the core.
     pub numa_node: Option<u32>,
     /// The name of its core type; `null` where all cores are of one type.
     pub core_type: Option<String>,
@@ -109,7 +109,7 @@ pub struct Package {
     /// The kernel's `physical_package_id`; a number of our own where it gives none, or the same to
     /// several packages.
     pub id: u32,
-    /// Its CPUs, as far as known.
+    /// CPUs, as far as known.
     pub cpus: CpuSet,
 }
 
@@ -120,7 +120,7 @@ pub struct Die {
     pub package: Option<u32>,
     /// The kernel's `die_id`, unique within the package.
     pub id: u32,
-    /// Its online CPUs.
+    /// Online CPUs of the package.
     pub cpus: CpuSet,
 }
 
@@ -131,7 +131,7 @@ pub struct Cluster {
     pub package: Option<u32>,
     /// The kernel's `cluster_id`, unique within the package.
     pub id: u32,
-    /// Its online CPUs.
+    /// Online CPUs.
     pub cpus: CpuSet,
 }
 
@@ -140,11 +140,11 @@ pub struct Cluster {
 pub struct NumaNode {
     /// The kernel's number.
     pub id: u32,
-    /// Its online CPUs; none for a node that is memory only.
+    /// Online CPUs; none for a node that is memory only.
     pub cpus: CpuSet,
-    /// Its memory in bytes.
+    /// Memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// Whether the cpuset lets this process use its memory.
+    /// True if the cpuset lets this process use its memory.
     pub allowed: bool,
 }
 
@@ -153,7 +153,7 @@ pub struct NumaNode {
 pub struct Cache {
     /// The level: 1 is nearest to the core.
     pub level: u32,
-    /// What it holds.
+    /// Type of the cache.
     #[serde(rename = "type")]
     pub cache_type: CacheType,
     /// Size in bytes.
@@ -166,7 +166,7 @@ pub struct Cache {
     pub cpus: CpuSet,
 }
 
-/// What a cache holds.
+/// Type of a cache: what it holds.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -197,7 +197,7 @@ pub struct Clock {
     pub driver: Option<String>,
 }
 
-/// What restricts this process to some CPUs.
+/// Restrictions of this process to some CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllowedBy {
     /// The affinity mask of this process; in a captured tree that of the process which captured it,

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::control_groups::{OwnGroup, ShownGroup, mounts};
 use crate::{RootFiles, SystemFiles};
 
-/// How many processes were ended for lack of memory.
+/// Number of processes that were ended for lack of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MemoryDeaths {
     /// In the control group of this process, if that is known.

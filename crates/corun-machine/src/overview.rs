@@ -28,7 +28,7 @@ fn cores(machine: &Machine) -> String {
     format!("{model}{}: {cores}, {cpus} online; {}.", guest.unwrap_or_default(), smt(machine))
 }
 
-/// How many siblings a core has, and whether they are online.
+/// Number of siblings of a core, and their state.
 fn smt(machine: &Machine) -> String {
     let online = machine.online();
     let widths = machine.cores.iter().map(|core| core.cpus.intersection(&online).len());

@@ -13,7 +13,7 @@ const VULNERABILITIES: &str = "sys/devices/system/cpu/vulnerabilities";
 pub struct ProcessorState {
     /// The revision of the first CPU's microcode, as the kernel writes it (`0xa201016`); `None` where it does not.
     pub microcode: Option<String>,
-    /// What the kernel says of each vulnerability (`Documentation/ABI/testing/sysfs-devices-system-cpu`), by its name;
+    /// The kernel's report on each vulnerability (`Documentation/ABI/testing/sysfs-devices-system-cpu`), by its name;
     /// empty before Linux 4.15.
     pub vulnerabilities: BTreeMap<String, String>,
 }

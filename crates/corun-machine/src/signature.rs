@@ -12,7 +12,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// What CPUID's leaf 1 gives in `eax`.
+    /// Signature from `eax` of CPUID's leaf 1.
     ///
     /// AMD, Architecture Programmer's Manual, volume 3, appendix E.3.2.
     pub fn of(eax: u32) -> Self {

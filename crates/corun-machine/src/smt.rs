@@ -21,7 +21,7 @@ pub struct Smt {
     pub width: u32,
 }
 
-/// What `smt/control` says; in JSON the kernel's own word.
+/// State of `smt/control`; in JSON the kernel's own word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SmtControl {
     /// Siblings may be online.

@@ -41,7 +41,7 @@ impl Tasks {
         Self(others.filter_map(read).collect())
     }
 
-    /// What each task used since `earlier`, the busiest first; idle ones are left out, and so are
+    /// Use of each task since `earlier`, the busiest first; idle ones are left out, and so are
     /// those that have ended meanwhile. A new task used all that it has.
     pub(crate) fn since(self, earlier: &Self) -> Vec<TaskTime> {
         let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;

@@ -106,7 +106,7 @@ fn blanked(text: &str) -> String {
 /// New names for the parts of the paths of control groups.
 struct Groups {
     names: BTreeMap<String, String>,
-    /// Where groups are shown, the longest path first.
+    /// Mount points of the groups, the longest path first.
     points: Vec<String>,
 }
 

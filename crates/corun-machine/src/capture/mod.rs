@@ -18,7 +18,7 @@ use crate::doctor::Report;
 use crate::{Machine, RootFiles};
 use recorder::Recorder;
 
-/// Whether what may tell of people and places stays in a captured machine.
+/// Treatment of names that may tell of people and places in a captured machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     /// It stays.
@@ -46,7 +46,7 @@ pub enum CaptureError {
     Write {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }

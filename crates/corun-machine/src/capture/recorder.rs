@@ -26,7 +26,7 @@ impl<'a> Recorder<'a> {
         recorder
     }
 
-    /// What was read, with the mask that the kernel granted where the kernel lists the mask of a process.
+    /// Capture of what was read, with the mask that the kernel granted where the kernel lists the mask of a process.
     pub(super) fn into_capture(mut self) -> Capture {
         if let Some(mask) = self.affinity.take() {
             let _ = self.read(STATUS);

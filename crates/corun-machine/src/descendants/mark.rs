@@ -61,20 +61,20 @@ impl Mark {
         set_soft_limit(self.number);
     }
 
-    /// Whether a process has the mark.
+    /// True if a process has the mark.
     pub(super) fn is_on(self, process: i32) -> bool {
         soft_limit(process) == Some(self.number)
     }
 }
 
-/// What all marks of this corun have in common, in their upper bits: chosen at random, so that two
+/// Session number in the upper bits of all marks of this corun: chosen at random, so that two
 /// coruns do not end each other's commands.
 pub(super) fn session() -> u64 {
     static SESSION: OnceLock<u64> = OnceLock::new();
     *SESSION.get_or_init(|| (BASE >> COMMAND_BITS) | u64::from(rand::random::<u32>() >> 2))
 }
 
-/// Whether a process has a mark of this session. Usable between fork and exec.
+/// True if a process has a mark of this session. Usable between fork and exec.
 pub(super) fn is_of_session(process: i32, session: u64) -> bool {
     soft_limit(process).is_some_and(|soft| soft >> COMMAND_BITS == session)
 }

@@ -22,7 +22,7 @@ use corun_files::TaskStat;
 use group::Group;
 pub use mark::Mark;
 
-/// How long killed processes may take to end before they are named as still running.
+/// Time that killed processes may take to end before they are named as still running.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest pause between two checks whether they have ended.
 const PAUSE_MS: i32 = 20;
@@ -32,9 +32,9 @@ const PAUSE_MS: i32 = 20;
 pub struct Leftover {
     /// The name that the kernel shows (`comm`).
     pub name: String,
-    /// Its process id.
+    /// Process id.
     pub process: i32,
-    /// Whether corun ended it; false for one that it may not end, or that did not end in time.
+    /// True if corun ended it; false for one that it may not end, or that did not end in time.
     pub ended: bool,
 }
 
@@ -193,7 +193,7 @@ fn round(is_left: impl Fn(i32) -> bool, found: &mut Vec<Leftover>) -> Vec<i32> {
     living
 }
 
-/// Whether a child of corun is left: the first ancestor below corun of every process that the command
+/// True if a child of corun is left: the first ancestor below corun of every process that the command
 /// left. Without adoption, or where the kernel does not list children, there may be.
 fn may_be_left(is_left: impl Fn(i32) -> bool) -> bool {
     if !ADOPTS.load(Ordering::Acquire) {
@@ -208,7 +208,7 @@ fn may_be_left(is_left: impl Fn(i32) -> bool) -> bool {
     })
 }
 
-/// What a process's `stat` says.
+/// Fields of a process's `stat`.
 struct Stat {
     name: String,
     has_ended: bool,
@@ -224,7 +224,7 @@ impl Stat {
         }
     }
 
-    /// What the kernel says without files: whether there is such a process, and whether it has ended.
+    /// State by the kernel without files: whether there is such a process, and whether it has ended.
     fn without_files(process: i32) -> Option<Self> {
         let has_ended = wait_for(&[open_handle(process)?], 0);
         Some(Self { name: format!("process {process}"), has_ended })
@@ -397,7 +397,7 @@ mod tests {
         status
     }
 
-    /// What a script writes to `FILE`, numbers.
+    /// Numbers that a script writes to `FILE`.
     fn numbers(file: &Path) -> Vec<i32> {
         let text = std::fs::read_to_string(file).unwrap();
         text.split_ascii_whitespace().map(|it| it.parse().unwrap()).collect()

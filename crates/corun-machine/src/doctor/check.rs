@@ -8,7 +8,7 @@ use super::system::System;
 
 /// One thing that is checked.
 pub(super) struct Check {
-    /// Its name in reports.
+    /// Name in reports.
     pub(super) name: &'static str,
     /// Why it matters for a comparison of placements: one sentence.
     pub(super) why: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Check {
     pub(super) examine: fn(&mut System<'_>) -> Result<Answer, CheckUnavailable>,
 }
 
-/// What a check found.
+/// Answer of a check.
 #[derive(Debug)]
 pub(super) struct Answer {
     severity: Severity,

@@ -5,7 +5,7 @@ use super::report::Evidence;
 use super::system::System;
 use crate::control_groups::OwnGroup;
 
-/// Where a controller can be looked up, below the root.
+/// Hierarchy in which a controller can be looked up, below the root.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Groups {
     /// The folders, the process's own first.

@@ -44,7 +44,7 @@ impl Interrupts {
         (!cpus.is_empty()).then(|| Self(lines.filter_map(line).collect()))
     }
 
-    /// What came since `earlier`.
+    /// Interrupts since `earlier`.
     pub(super) fn since(mut self, earlier: &Self) -> Self {
         let earlier: BTreeMap<u32, &Line> =
             earlier.0.iter().map(|line| (line.number, line)).collect();
@@ -58,7 +58,7 @@ impl Interrupts {
         self
     }
 
-    /// What `cpu` took.
+    /// Interrupts of `cpu`.
     pub(super) fn of_cpu(&self, cpu: u32) -> OfCpu {
         let mut taken = OfCpu::default();
         for line in &self.0 {

@@ -16,7 +16,7 @@ use super::system::System;
 use super::watch::{Pause, Sleep, Watch};
 use crate::{Machine, MachineError, RootFiles, SystemFiles};
 
-/// What would spoil a measurement on a machine.
+/// Report on what would spoil a measurement on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// The CPU model's name.
@@ -25,32 +25,32 @@ pub struct Report {
     pub logical_cpus: usize,
     /// The number of cores of which the siblings are known.
     pub cores: usize,
-    /// How long the machine was watched, in seconds; `null` in a captured tree.
+    /// Duration of the watch, in seconds; `null` in a captured tree.
     pub watched_s: Option<f64>,
     /// One for each check, what matters most first.
     pub diagnoses: Vec<Diagnosis>,
-    /// What the kernel says of SMT among the processor's vulnerabilities.
+    /// The kernel's report on SMT among the processor's vulnerabilities.
     pub smt_vulnerabilities: Vec<SmtVulnerability>,
 }
 
-/// What one check found.
+/// Diagnosis of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// The check's name.
     pub check: String,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
-    /// What was found, in one or two sentences.
+    /// Finding, in one or two sentences.
     pub sentence: String,
     /// Why it matters for a comparison of placements, in one sentence.
     pub why: String,
-    /// What the kernel said.
+    /// Evidence from the kernel.
     pub evidence: Vec<Evidence>,
-    /// What to do; `null` where there is nothing to do.
+    /// Advice; `null` where there is nothing to do.
     pub advice: Option<Advice>,
 }
 
-/// How much a finding matters for a comparison of placements.
+/// Severity of a finding for a comparison of placements.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -68,16 +68,16 @@ pub enum Severity {
     Fine,
 }
 
-/// What a file says.
+/// Text of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The file, below the root; `cpu*` stands for the folders of several CPUs.
     pub file: String,
-    /// Its text, or the part that matters, or what was counted in it while the machine was watched.
+    /// Text, or the part that matters, or what was counted in it while the machine was watched.
     pub text: String,
 }
 
-/// What to do.
+/// Advice to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// The advice, in one or two sentences.
@@ -121,17 +121,17 @@ impl Report {
         })
     }
 
-    /// What would spoil a comparison made now, as the caveats of the report.
+    /// Caveats of the report: what would spoil a comparison made now.
     pub fn caveats(&self) -> Vec<Caveat> {
         self.spoiling().map(|found| Caveat::new(&found.check, &found.sentence)).collect()
     }
 
-    /// What would spoil a comparison made now: this is also what every run says of itself.
+    /// Diagnoses that would spoil a comparison made now; every run reports them of itself.
     pub fn spoiling(&self) -> impl Iterator<Item = &Diagnosis> {
         self.diagnoses.iter().filter(|found| found.severity == Severity::Spoils)
     }
 
-    /// What the check of this name found.
+    /// Diagnosis of the check of this name.
     pub fn diagnosis(&self, check: &str) -> Option<&Diagnosis> {
         self.diagnoses.iter().find(|diagnosis| diagnosis.check == check)
     }

@@ -15,19 +15,19 @@ use crate::Core;
 pub struct SmtVulnerability {
     /// The kernel's name for it.
     pub name: String,
-    /// What the kernel says.
+    /// Evidence from the kernel.
     pub evidence: Evidence,
-    /// Whether a program can attack by way of a sibling.
+    /// Exposure to attacks by way of a sibling.
     pub exposure: Exposure,
-    /// What the vulnerability is.
+    /// Description of the vulnerability.
     pub what: String,
-    /// What the kernel's phrase means for siblings that run at the same time.
+    /// Meaning of the kernel's phrase for siblings that run at the same time.
     pub meaning: String,
-    /// What the present choice costs, and what another would.
+    /// Cost of the present choice, and of another.
     pub cost: String,
 }
 
-/// Whether a program can attack what runs on the sibling.
+/// Exposure of what runs on the sibling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Exposure {
@@ -50,7 +50,7 @@ enum Siblings {
     OnlyTheHostKnows,
 }
 
-/// What a phrase of the kernel means.
+/// Meaning of a phrase of the kernel.
 struct Phrase {
     words: &'static str,
     exposure: Exposure,

@@ -62,7 +62,7 @@ impl<'a> System<'a> {
         names
     }
 
-    /// What was watched; a captured tree cannot be.
+    /// The watch; a captured tree has none.
     pub(super) fn watch(&self) -> Result<&'a Watch, CheckUnavailable> {
         self.watch.ok_or_else(|| {
             CheckUnavailable::new("It has to be watched, which a captured tree cannot be.")

@@ -30,22 +30,22 @@ impl Pause for Sleep {
     }
 }
 
-/// What happened during a pause.
+/// Events during a pause.
 #[derive(Debug)]
 pub(super) struct Watch {
     /// The length of the pause, in seconds, never zero.
     pub(super) seconds: f64,
-    /// What each CPU did; `None` where the kernel does not report it.
+    /// Time of each CPU; `None` where the kernel does not report it.
     pub(super) cpus: Option<BTreeMap<u32, CpuTime>>,
     /// The tasks that used CPU time, the busiest first; corun itself is not among them.
     pub(super) tasks: Vec<TaskTime>,
-    /// How long the tasks were watched: somewhat longer than the pause, in seconds.
+    /// Duration of the watch of tasks: somewhat longer than the pause, in seconds.
     pub(super) tasks_seconds: f64,
     /// Interrupts of devices; `None` where the kernel does not report it.
     pub(super) interrupts: Option<Interrupts>,
     /// Pages that were moved from or to swap; `None` where the kernel does not report it.
     pub(super) swapped_pages: Option<u64>,
-    /// How long each CPU was idle in a loop that polls, in seconds, where the kernel reports it.
+    /// Time that each CPU was idle in a loop that polls, in seconds, where the kernel reports it.
     pub(super) polling_s: BTreeMap<u32, f64>,
 }
 
@@ -88,7 +88,7 @@ impl Watch {
     }
 }
 
-/// What takes a while to read.
+/// Sources that take a while to read.
 struct SlowSources {
     interrupts: Option<Interrupts>,
     swapped_pages: Option<u64>,

@@ -5,7 +5,7 @@ use crate::{Core, LogicalCpu, Machine};
 use super::Palette;
 use super::shelf::{Block, INDENT};
 
-/// What is to be said about a logical CPU.
+/// Mark of a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mark {
     /// The kernel does not use it.

@@ -15,7 +15,7 @@ pub(super) struct PackageGroups<'a> {
 
 /// Cores that share all that divides a package on this machine.
 pub(super) struct Group<'a> {
-    /// What they share, empty if nothing divides the package.
+    /// Title: what they share, empty if nothing divides the package.
     pub(super) title: String,
     pub(super) cores: Vec<&'a Core>,
 }
@@ -26,7 +26,7 @@ impl Group<'_> {
         self.cpus().iter().filter_map(|cpu| machine.cpu(cpu).and_then(Mark::of)).collect()
     }
 
-    /// Whether its grid has the same columns and rows as that of `other`.
+    /// True if its grid has the same columns and rows as that of `other`.
     pub(super) fn has_shape_of(&self, other: &Self) -> bool {
         let widths =
             |group: &Self| -> Vec<u32> { group.cores.iter().map(|core| core.smt_width).collect() };
@@ -45,7 +45,7 @@ impl Group<'_> {
     }
 }
 
-/// What the cores of a group have in common, in the order of drawing.
+/// Properties that the cores of a group have in common, in the order of drawing.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     die: Option<u32>,
@@ -113,7 +113,7 @@ fn key(machine: &Machine, core: &Core) -> Key {
     }
 }
 
-/// What to call each part of a key.
+/// Name of each part of a key.
 fn names(machine: &Machine, key: &Key) -> [Option<String>; 4] {
     let cache = key.last_cache.and_then(|place| machine.caches.get(place));
     let core_type = key.core_type.and_then(|place| machine.core_types.get(place));

@@ -8,7 +8,7 @@ use corun_record::on_one_line;
 use crate::smt::SmtControl;
 use crate::{Finding, Machine};
 
-/// The same machine with control characters in its texts written as escapes.
+/// The machine with control characters in its texts written as escapes.
 pub(super) fn shown(machine: &Machine) -> Machine {
     let mut shown = machine.clone();
     // Each field by its name: what is added to a machine is handled here, too.

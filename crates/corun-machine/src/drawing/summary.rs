@@ -28,7 +28,7 @@ pub(super) fn head(machine: &Machine, ink: &Palette) -> String {
     text
 }
 
-/// How many of the CPUs are online and allowed, where not all are.
+/// Number of the CPUs that are online and allowed, where not all are.
 fn usable(machine: &Machine) -> String {
     let (all, online) = (machine.logical_cpus.len(), machine.online().len());
     let allowed = machine.allowed().len();
@@ -46,7 +46,7 @@ fn smt(machine: &Machine) -> String {
     if state.is_empty() { width } else { format!("{width} ({})", state.join(", ")) }
 }
 
-/// What the marks mean, for those that occur.
+/// Legend of the marks, for those that occur.
 pub(super) fn legend(text: &mut String, marks: &[Mark]) {
     let occurring = Mark::ALL.iter().filter(|mark| marks.contains(mark));
     let meanings: Vec<String> =
@@ -148,7 +148,7 @@ fn caches(text: &mut String, machine: &Machine) {
     }
 }
 
-/// What a cache of this level and type is called.
+/// Name of a cache of this level and type.
 pub(super) fn cache_name(level: u32, cache_type: CacheType) -> String {
     match cache_type {
         CacheType::Data => format!("L{level} data"),

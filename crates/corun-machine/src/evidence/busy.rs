@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::SystemFiles;
 
-/// What a CPU has done since it started.
+/// Time of a CPU by state since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuTime {
     /// Time in programs, the kernel and interrupts, in seconds; stolen time is not in it.
@@ -44,7 +44,7 @@ impl CpuTimes {
         Self(times.collect())
     }
 
-    /// What happened on a CPU since `earlier`; `None` if either reading lacks it.
+    /// Time of a CPU since `earlier`; `None` if either reading lacks it.
     pub fn since(&self, earlier: &Self, cpu: u32) -> Option<CpuTime> {
         let (before, after) = (earlier.0.get(&cpu)?, self.0.get(&cpu)?);
         Some(CpuTime {

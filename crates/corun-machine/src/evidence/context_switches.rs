@@ -20,11 +20,11 @@ const SWITCHED_OUT: u16 = 1 << 13;
 pub struct TaskSwitch {
     /// When, by `CLOCK_MONOTONIC`, in nanoseconds.
     pub at_ns: u64,
-    /// Whether it leaves.
+    /// True if it leaves.
     pub is_out: bool,
-    /// Its process; 0 is the idle task.
+    /// Process; 0 is the idle task.
     pub process: u32,
-    /// Its thread; 0 is the idle task.
+    /// Thread; 0 is the idle task.
     pub thread: u32,
     /// The thread that comes after it, or that was there before it.
     pub other_thread: u32,

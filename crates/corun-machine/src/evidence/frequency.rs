@@ -11,7 +11,7 @@ pub struct FrequencyControl {
     pub governors: BTreeSet<String>,
     /// The distinct drivers that set their clock.
     pub drivers: BTreeSet<String>,
-    /// Whether clocks above the nominal one are enabled; `None` where the kernel does not report it.
+    /// True if clocks above the nominal one are enabled; `None` where the kernel does not report it.
     pub turbo: Option<bool>,
 }
 

@@ -32,16 +32,16 @@ pub(super) fn conclude(mut observed: Vec<Observed>) -> (Vec<Pair>, Vec<Contradic
     (pairs, contradictions)
 }
 
-/// What is concluded of a pair.
+/// Conclusion on a pair.
 struct Conclusion {
     relation: Relation,
     sureness: Sureness,
-    /// Whether sysfs is wrong about the L3 cache.
+    /// True if sysfs is wrong about the L3 cache.
     against_l3: bool,
     because: String,
 }
 
-/// What the round trips of all pairs that share no core show of L3 caches.
+/// L3 caches by the round trips of all pairs that share no core.
 struct Caches {
     contrast: Option<Contrast>,
     /// The middle one of the round trips of pairs that share an L3 cache according to sysfs.
@@ -96,7 +96,7 @@ impl Caches {
 }
 
 impl Observed {
-    /// Whether what was judged may be true for a moment only: sharing on a virtual machine, and
+    /// True if what was judged may be true for a moment only: sharing on a virtual machine, and
     /// whatever contradicts sysfs.
     pub(super) fn needs_repetition(&self, is_virtual: bool) -> bool {
         match self.judgement {

@@ -23,7 +23,7 @@ pub(super) struct RoundTrips {
 pub(super) struct Contrast {
     /// The shortest of the long trips, in nanoseconds.
     long: f64,
-    /// How many times the longest short trip that is.
+    /// Ratio to the longest short trip.
     ratio: f64,
     /// The CPUs that are near to another.
     grouped: BTreeSet<u32>,
@@ -54,14 +54,14 @@ impl Contrast {
         (groups.number() > 1).then(|| Self { long, ratio, grouped: groups.0.into_keys().collect() })
     }
 
-    /// Whether the trip of a pair is a short one; `None` if that is not known.
+    /// True if the trip of a pair is a short one; `None` if that is not known.
     pub(super) fn is_near(&self, trips: &RoundTrips) -> Option<bool> {
         let is_near = trips.shortest()? < self.long;
         let is_grouped = trips.cpus.iter().all(|cpu| self.grouped.contains(cpu));
         (is_near || is_grouped).then_some(is_near)
     }
 
-    /// Whether it is strong enough to contradict sysfs.
+    /// True if it is strong enough to contradict sysfs.
     pub(super) fn is_strong(&self) -> bool {
         self.ratio >= STRONG
     }

@@ -10,7 +10,7 @@ pub enum ProbeError {
     /// Nothing to compare.
     #[error("expected two logical CPUs or more that this process may use, found {found}")]
     TooFewCpus {
-        /// How many there are.
+        /// Number of them.
         found: usize,
     },
     /// A thread could not be put on a CPU.
@@ -18,7 +18,7 @@ pub enum ProbeError {
     Pin {
         /// The CPU.
         cpu: u32,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A thread that measures ended early.

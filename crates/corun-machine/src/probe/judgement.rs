@@ -53,7 +53,7 @@ pub(super) struct Round {
     pub(super) chains: Contest,
 }
 
-/// What one contest shows.
+/// Result of one contest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Sight {
     /// At once and at full speed.
@@ -68,7 +68,7 @@ enum Sight {
     Nothing,
 }
 
-/// What the rounds so far amount to.
+/// Judgement of the rounds so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judgement {
     /// They do not share a core.
@@ -118,7 +118,7 @@ pub(super) fn give_up(rounds: &[Round]) -> Judgement {
     })
 }
 
-/// Whether most of some rounds show again what was judged before.
+/// True if most of some rounds show again what was judged before.
 pub(super) fn confirms(later: &[Round], judgement: Judgement) -> bool {
     let ports = Sights::of(later, |round| &round.ports);
     let again = match judgement {
@@ -130,7 +130,7 @@ pub(super) fn confirms(later: &[Round], judgement: Judgement) -> bool {
     2 * again > later.len()
 }
 
-/// How long the windows of the next round should be, in nanoseconds.
+/// Length of the windows of the next round, in nanoseconds.
 pub(super) fn next_window(rounds: &[Round]) -> u64 {
     let ports = Sights::of(rounds, |round| &round.ports);
     match rounds.len() {
@@ -141,8 +141,7 @@ pub(super) fn next_window(rounds: &[Round]) -> u64 {
     }
 }
 
-/// What is reported of the contests besides the conclusion: the best round of each figure, since
-/// disturbance only takes away.
+/// Contention, as reported besides the conclusion: the best round of each figure, since disturbance only takes away.
 pub(super) fn contention(rounds: &[Round], of: fn(&Round) -> &Contest) -> Contention {
     let best = best_alone(rounds, of);
     let figure = |value: &dyn Fn(&Contest) -> f64| {
@@ -168,7 +167,7 @@ fn best_alone(rounds: &[Round], of: fn(&Round) -> &Contest) -> [f64; 2] {
     })
 }
 
-/// How many rounds show what.
+/// Number of rounds by result.
 #[derive(Debug, Default)]
 struct Sights {
     apart: usize,
@@ -180,7 +179,7 @@ struct Sights {
 }
 
 impl Sights {
-    /// Whether there is nothing but turns, in this number of undisturbed rounds or more others.
+    /// True if there is nothing but turns, in this number of undisturbed rounds or more others.
     fn are_turns(&self, rounds: usize) -> bool {
         self.apart + self.slowed + self.overlaps == 0
             && self.turns >= rounds
@@ -207,7 +206,7 @@ impl Sights {
 }
 
 impl Contest {
-    /// What it shows, given the best speed of each worker alone in any round.
+    /// Result, given the best speed of each worker alone in any round.
     ///
     /// Disturbance makes speeds alone too low and so the sum too high: to prove two cores they are
     /// the best of all rounds, to prove one core those of the same round, at the same clock.
@@ -258,7 +257,7 @@ mod tests {
         judge(&rounds.iter().map(round).collect::<Vec<_>>(), siblings)
     }
 
-    /// The same round again and again, until it is judged.
+    /// One round, repeated, until it is judged.
     fn settled(ports: Contest, chains: Contest, siblings: Option<bool>) -> (usize, Judgement) {
         let judged = |rounds| Some((rounds, judged(&vec![(ports, chains); rounds], siblings)?));
         (1..).find_map(judged).expect("a judgement in the end")

@@ -20,7 +20,7 @@ use crate::Machine;
 /// No pair is measured for longer, however busy the machine is.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How often a pair in doubt is measured again, and how long after the time before at least.
+/// Repeats of the measurement of a pair in doubt, and the least time between them.
 const VISITS: usize = 3;
 const BETWEEN_VISITS: Duration = Duration::from_millis(700);
 
@@ -29,11 +29,11 @@ pub trait ProbeObserver {
     /// A pair is about to be measured: so many are done, of so many at least.
     fn pair_begins(&mut self, cpus: [u32; 2], done: usize, planned: usize);
 
-    /// Whether the user wants to stop; asked between rounds.
+    /// True if the user wants to stop; asked between rounds.
     fn wants_end(&mut self) -> bool;
 }
 
-/// What was observed, and whether the observer ended it.
+/// Observations, and whether the observer ended them.
 pub(super) struct Observations {
     pub(super) pairs: Vec<Observed>,
     pub(super) interrupted: bool,

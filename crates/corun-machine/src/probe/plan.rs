@@ -24,7 +24,7 @@ pub(super) struct ProbePlan {
     pub(super) required: Vec<[u32; 2]>,
     /// To be probed while time lasts, in this order.
     pub(super) random: Vec<[u32; 2]>,
-    /// How many pairs there are.
+    /// Number of pairs.
     pub(super) possible: u64,
 }
 
@@ -39,7 +39,7 @@ struct SysfsLocation {
     core_type: Option<String>,
 }
 
-/// What two places share, and their core types.
+/// Resources that two places share, and their core types.
 type Distance = ([bool; 5], Option<String>, Option<String>);
 
 impl ProbePlan {

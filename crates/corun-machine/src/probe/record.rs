@@ -13,32 +13,32 @@ use crate::Machine;
 pub struct Probe {
     /// The seed by which pairs were chosen where not all were probed.
     pub seed: u64,
-    /// How long it took, in seconds.
+    /// Duration, in seconds.
     pub seconds: f64,
-    /// How many pairs of allowed CPUs there are.
+    /// Number of pairs of allowed CPUs.
     pub possible_pairs: u64,
-    /// Whether it was interrupted; `pairs` then holds those that were finished.
+    /// True if it was interrupted; `pairs` then holds those that were finished.
     pub interrupted: bool,
     /// The pairs that were probed, by their CPUs.
     pub pairs: Vec<Pair>,
-    /// Where a sure conclusion and sysfs exclude each other.
+    /// Contradictions of a sure conclusion and sysfs.
     pub contradictions: Vec<Contradiction>,
 }
 
-/// What was found about two logical CPUs.
+/// Result of the probe for two logical CPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
     /// The lower number first.
     pub cpus: [u32; 2],
-    /// What they have in common.
+    /// Relation of the two.
     pub conclusion: Relation,
-    /// How sure that is.
+    /// Sureness of the relation.
     pub sureness: Sureness,
-    /// How they share a core, if they do.
+    /// Kind of sharing of a core, if they do.
     pub sharing: Option<Sharing>,
-    /// What the conclusion rests on, or why there is none, in words.
+    /// Grounds of the conclusion, or why there is none, in words.
     pub because: String,
-    /// What sysfs says; `null` where it does not report it.
+    /// Relation by sysfs; `null` where it does not report it.
     pub sysfs: Option<Relation>,
     /// Two port-saturating loops at once.
     pub ports: Contention,
@@ -47,11 +47,11 @@ pub struct Pair {
     /// The shortest round trip of a cache line between the two, in nanoseconds; `null` if none was
     /// finished in time.
     pub round_trip_ns: Option<f64>,
-    /// How many rounds of windows were measured.
+    /// Number of rounds of windows measured.
     pub rounds: u32,
 }
 
-/// What two logical CPUs have in common.
+/// Relation of two logical CPUs.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -67,21 +67,21 @@ pub enum Relation {
     Undecided,
 }
 
-/// How sure a conclusion is.
+/// Sureness of a conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sureness {
     /// Measured, in windows that admit nothing else.
     Sure,
-    /// That they share no core is sure; the L3 cache is inferred from round trips that differ moderately.
+    /// Sure that they share no core; the L3 cache is inferred from round trips that differ moderately.
     Likely,
-    /// That they share no core is sure; the L3 cache is taken from sysfs alone.
+    /// Sure that they share no core; the L3 cache is taken from sysfs alone.
     AsSysfsSays,
     /// Nothing is concluded.
     Undecided,
 }
 
-/// How two logical CPUs share a core.
+/// Kind of sharing of a core by two logical CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
@@ -91,7 +91,7 @@ pub enum Sharing {
     TimeSlicing,
 }
 
-/// What one loop on each of two CPUs did together, beside what it did alone.
+/// Speed of one loop on each of two CPUs together, beside that alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contention {
     /// The work of both at once over the work of one alone, the best round: 1 if they share, 2 if
@@ -102,20 +102,20 @@ pub struct Contention {
     pub at_once: f64,
 }
 
-/// Where a sure conclusion and sysfs exclude each other.
+/// Contradiction of a sure conclusion and sysfs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
     /// The pair.
     pub cpus: [u32; 2],
-    /// What sysfs says.
+    /// Relation by sysfs.
     pub sysfs: Relation,
-    /// What the probe found.
+    /// Relation by the probe.
     pub found: Relation,
     /// Both and the evidence, in one sentence.
     pub sentence: String,
 }
 
-/// What `corun topo` shows: a machine, and the result of its probe if it was probed.
+/// Document of `corun topo`: a machine, and the result of its probe if it was probed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Topology {
     /// The machine.
@@ -143,14 +143,14 @@ impl Relation {
 }
 
 impl Probe {
-    /// What was found about two CPUs, in either order, if they were probed.
+    /// Result for two CPUs, in either order, if they were probed.
     pub fn pair(&self, one: u32, other: u32) -> Option<&Pair> {
         let cpus = [one.min(other), one.max(other)];
         let place = self.pairs.binary_search_by_key(&cpus, |pair| pair.cpus).ok()?;
         self.pairs.get(place)
     }
 
-    /// Whether sysfs contradicts what was found about two CPUs, in either order.
+    /// True if sysfs contradicts what was found about two CPUs, in either order.
     pub fn is_contradicted(&self, one: u32, other: u32) -> bool {
         let cpus = [one.min(other), one.max(other)];
         self.contradictions.iter().any(|contradiction| contradiction.cpus == cpus)

@@ -41,7 +41,7 @@ pub(crate) fn head(probe: &Probe, width: usize) -> String {
     format!("\n{}\n", textwrap::fill(&head, width))
 }
 
-/// What follows the matrix.
+/// Findings below the matrix.
 pub(crate) fn findings(probe: &Probe, width: usize) -> String {
     let mut text = String::new();
     summary(&mut text, probe);
@@ -122,7 +122,7 @@ fn summary(text: &mut String, probe: &Probe) {
     text.push_str("  ports, chains: the work of two loops at once, over the work of one\n");
 }
 
-/// What is less than sure about pairs of one conclusion.
+/// Remark on what is less than sure about pairs of one conclusion.
 fn remark(pairs: &[&Pair]) -> &'static str {
     let sureness = |wanted| pairs.iter().filter(|pair| pair.sureness == wanted).count();
     match (sureness(Sureness::AsSysfsSays), sureness(Sureness::Likely)) {

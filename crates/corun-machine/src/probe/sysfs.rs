@@ -3,12 +3,12 @@
 use super::record::Relation;
 use crate::Machine;
 
-/// What sysfs says about a pair; `None` where it does not report it.
+/// Claim of sysfs about a pair; `None` where it does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SysfsClaim {
-    /// Whether they are siblings.
+    /// True if they are siblings.
     pub(super) siblings: Option<bool>,
-    /// Whether one L3 cache serves both.
+    /// True if one L3 cache serves both.
     pub(super) l3: Option<bool>,
 }
 

@@ -18,11 +18,11 @@ use crate::{Affinity, CpuSet};
 
 /// From the order to the start: time for sleeping threads to wake.
 const LEAD: Duration = Duration::from_micros(300);
-/// How long a chunk should take at least.
+/// Least duration of a chunk.
 const CHUNK: Duration = Duration::from_micros(20);
-/// How many timed chunks settle the number of steps; the fastest counts.
+/// Number of timed chunks that settle the number of steps; the fastest counts.
 const TRIALS: u32 = 8;
-/// How long a ball may fly.
+/// Limit of the time of a rally.
 const RALLY: Duration = Duration::from_millis(10);
 
 /// The machine that this process runs on.

@@ -4,16 +4,16 @@
 //! So *slow* (a sibling takes ports) and *away* (a hypervisor runs another virtual CPU) are distinguished,
 //! and time that others take from a window spoils neither figure.
 
-/// How many times the nominal length of a chunk a running chunk may take. A sibling doubles it, a
-/// low clock may double it again; the shortest slice of a scheduler is far longer.
+/// Limit of the length of a running chunk, as a multiple of the nominal one. A sibling doubles it,
+/// a low clock may double it again; the shortest slice of a scheduler is far longer.
 const RUNNING: u64 = 6;
 
-/// What one worker did in a window; times in nanoseconds since the window's start.
+/// Track of one worker in a window; times in nanoseconds since the window's start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Track {
     /// Length of the window.
     pub(super) window: u64,
-    /// How long a chunk takes on this CPU when nothing disturbs it.
+    /// Duration of a chunk on this CPU when nothing disturbs it.
     pub(super) nominal: u64,
     /// The start of the first chunk, then the end of each chunk, ascending.
     pub(super) marks: Vec<u64>,
@@ -98,7 +98,7 @@ fn joined(chunks: &[Span]) -> Vec<Span> {
     spans
 }
 
-/// What is in a span of each.
+/// Spans that are in a span of each.
 fn common(ones: &[Span], others: &[Span]) -> Vec<Span> {
     let (mut ones, mut others) = (ones.iter().peekable(), others.iter().peekable());
     let mut both = Vec::new();

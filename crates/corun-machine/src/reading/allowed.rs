@@ -8,7 +8,7 @@ use crate::control_groups::{self, Mount, ShownGroup, group_of};
 use crate::machine::AllowedBy;
 use crate::{CpuSet, Cpuset, FindingKind, SystemFiles};
 
-/// Where the kernel lists the mask of a process; offline CPUs stay in that list.
+/// File in which the kernel lists the mask of a process; offline CPUs stay in that list.
 const STATUS: &str = "proc/self/status";
 
 /// Reads both. Below a captured root the mask is that of the process that captured it.
@@ -17,7 +17,7 @@ pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>) -> AllowedBy {
     AllowedBy { affinity, cpuset: cpuset(source) }
 }
 
-/// Whether this process may run on `cpu`. The kernel keeps each mask inside the cpuset, so that a
+/// True if this process may run on `cpu`. The kernel keeps each mask inside the cpuset, so that a
 /// known mask is the whole answer.
 pub(super) fn allows(allowed: &AllowedBy, cpu: u32) -> bool {
     match (&allowed.affinity, &allowed.cpuset) {

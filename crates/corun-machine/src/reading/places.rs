@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::source::{CpuSets, Form, SetId, Source, of_each};
 use crate::{Cluster, CpuSet, Die, FindingKind, LogicalCpu, Package, SystemFiles};
 
-/// Where a CPU sits; `None` is unknown to the kernel.
+/// Location of a CPU; `None` is unknown to the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct CpuLocation {
     pub(super) package: Option<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Places {
 }
 
 impl CpuLocation {
-    /// What is known of either place; `None` if they are different ones.
+    /// Location known of either; `None` if they are different ones.
     pub(super) fn merged(self, other: Self) -> Option<Self> {
         let merge = |one: Option<u32>, two: Option<u32>| match (one, two) {
             (Some(one), Some(two)) if one != two => None,

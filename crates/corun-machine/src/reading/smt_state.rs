@@ -41,7 +41,7 @@ fn read_active<F: SystemFiles>(source: &mut Source<'_, F>) -> Option<bool> {
     }
 }
 
-/// What does not fit; `together` is whether any core has two online siblings.
+/// Contradictions; `together` is whether any core has two online siblings.
 fn contradictions(
     control: Option<&SmtControl>,
     active: Option<bool>,

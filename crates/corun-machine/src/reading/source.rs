@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 use crate::finding::Findings;
 use crate::{CpuSet, CpuSetError, FileError, FindingKind, SystemFiles};
 
-/// Where the kernel describes its CPUs, below the root.
+/// Folder in which the kernel describes its CPUs, below the root.
 pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
 
 /// The files of a system and what was odd about them.

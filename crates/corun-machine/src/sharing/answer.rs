@@ -7,14 +7,14 @@ use super::{BusyTask, CoreShare, CoreUse, CpuSharing, Guest, Pinning, Subject};
 use crate::doctor::words::{count, cpus};
 use crate::{CpuSet, Machine};
 
-/// What the guest sees first, if there is one; then the cores.
+/// The guest's view first, if there is one; then the cores.
 pub(super) fn sentences(machine: &Machine, sharing: &CpuSharing) -> String {
     let guest = sharing.guest.as_ref().map(of_guest);
     let parts = [guest, Some(cores(machine, sharing)), busy_siblings(sharing), unseen(machine)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// What nobody inside of a virtual machine can see.
+/// Caveat on what nobody inside of a virtual machine can see.
 fn unseen(machine: &Machine) -> Option<String> {
     machine.hypervisor.is_some().then(|| {
         "This is a virtual machine: what its host runs on the same cores cannot be seen from here.".to_owned()

@@ -56,7 +56,7 @@ pub(super) fn take(
     Others { seconds, siblings_busy, tasks: busy }
 }
 
-/// Whether a task is of those that the question is about.
+/// True if a task is of those that the question is about.
 fn belongs(files: &mut impl SystemFiles, found: &ResolvedSubject, task: u32) -> bool {
     let is_process = matches!(found.subject, Subject::Process { id, .. } if id == task);
     is_process

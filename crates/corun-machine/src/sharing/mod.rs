@@ -20,7 +20,7 @@ use crate::{CacheType, CpuSet, Machine, SystemFiles};
 pub use show::describe;
 pub use subject::{SharingError, SharingQuery};
 
-/// What a set of CPUs shares, and with whom.
+/// Sharing of a set of CPUs: resources, and with whom.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuSharing {
     /// The answer in a sentence or two.
@@ -31,7 +31,7 @@ pub struct CpuSharing {
     pub cpus: CpuSet,
     /// CPUs that were named and are offline.
     pub offline: CpuSet,
-    /// How the set uses its cores.
+    /// Use of cores by the set.
     pub core_use: CoreUse,
     /// The cores that it touches.
     pub cores: Vec<CoreShare>,
@@ -43,7 +43,7 @@ pub struct CpuSharing {
     pub numa_nodes: Vec<NodeShare>,
     /// Who else is busy there; `null` in a captured tree, which cannot be watched.
     pub others: Option<Others>,
-    /// What its guest sees, if the process is a virtual machine.
+    /// View of its guest, if the process is a virtual machine.
     pub guest: Option<Guest>,
 }
 
@@ -55,16 +55,16 @@ pub enum Subject {
     Cpus,
     /// A process: all CPUs that any of its threads may use.
     Process {
-        /// Its number.
+        /// Number of the process.
         id: u32,
-        /// Its name.
+        /// Name of the process.
         name: String,
         /// The masks of its threads, the most common first.
         masks: Vec<ThreadMasks>,
     },
     /// A control group: the CPUs of its cpuset.
     ControlGroup {
-        /// Its folder, below the root.
+        /// Folder, below the root.
         folder: String,
         /// The file that lists the CPUs, below the root; `null` where no cpuset limits it.
         cpuset: Option<String>,
@@ -76,11 +76,11 @@ pub enum Subject {
 pub struct ThreadMasks {
     /// The online CPUs of the mask.
     pub cpus: CpuSet,
-    /// How many threads have it.
+    /// Number of threads.
     pub threads: usize,
 }
 
-/// How a set of CPUs uses the cores that it touches.
+/// Use of the cores that a set of CPUs touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CoreUse {
@@ -101,9 +101,9 @@ pub enum CoreUse {
 pub struct CoreShare {
     /// The core's number in `corun topo`.
     pub core: u32,
-    /// Its CPUs in the set.
+    /// CPUs in the set.
     pub inside: CpuSet,
-    /// Its other online CPUs.
+    /// Other online CPUs.
     pub outside: CpuSet,
 }
 
@@ -114,7 +114,7 @@ pub struct CacheShare {
     pub level: u32,
     /// Size in bytes.
     pub size_bytes: Option<u64>,
-    /// Its CPUs in the set.
+    /// CPUs in the set.
     pub inside: CpuSet,
     /// The other online CPUs that it serves.
     pub outside: CpuSet,
@@ -125,27 +125,27 @@ pub struct CacheShare {
 pub struct NodeShare {
     /// The kernel's number.
     pub node: u32,
-    /// Its memory in bytes.
+    /// Memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// Its CPUs in the set.
+    /// CPUs in the set.
     pub inside: CpuSet,
-    /// Its other online CPUs.
+    /// Other online CPUs.
     pub outside: CpuSet,
 }
 
 /// Who else used CPU time in a short look.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Others {
-    /// How long the look took, in seconds.
+    /// Duration of the look, in seconds.
     pub seconds: f64,
-    /// How busy each sibling outside of the set was; none where the kernel does not report it.
+    /// Busy share of each sibling outside of the set; none where the kernel does not report it.
     pub siblings_busy: Vec<BusyCpu>,
     /// Busy tasks that may run on CPUs of the set or on siblings of them, the busiest first. Tasks outside of this
     /// container are not among them.
     pub tasks: Vec<BusyTask>,
 }
 
-/// How busy a CPU was.
+/// Busy share of a CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyCpu {
     /// The CPU.
@@ -157,9 +157,9 @@ pub struct BusyCpu {
 /// A process that used CPU time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyTask {
-    /// Its number.
+    /// Number of the task.
     pub id: u32,
-    /// Its name.
+    /// Name of the task.
     pub name: String,
     /// The CPU time that it used, as a share of one CPU.
     pub share: f64,
@@ -171,12 +171,12 @@ pub struct BusyTask {
     pub siblings: CpuSet,
 }
 
-/// What a virtual machine's guest sees as cores, and where the host runs them.
+/// Cores as a virtual machine's guest sees them, and where the host runs them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Guest {
     /// The SMT width of the guest (`-smp threads=`).
     pub threads_a_core: u32,
-    /// Whether its siblings are siblings of the host.
+    /// Pinning of its vCPUs to siblings of the host.
     pub pinning: Pinning,
     /// The cores that the guest sees.
     pub cores: Vec<GuestCore>,
@@ -187,7 +187,7 @@ pub struct Guest {
 /// A core that a guest sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GuestCore {
-    /// Its vCPUs.
+    /// VCPUs of the guest core.
     pub vcpus: Vec<VirtualCpu>,
     /// The host's cores that these may run on, by their numbers in `corun topo`.
     pub host_cores: CpuSet,
@@ -204,7 +204,7 @@ pub struct VirtualCpu {
     pub cpus: CpuSet,
 }
 
-/// How a guest's cores lie on the host's.
+/// Pinning of a guest's cores to the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pinning {

@@ -151,7 +151,7 @@ impl Page {
         self.row(label, &format!("may run, with their use of a CPU: {}", names.join(", ")));
     }
 
-    /// How many were left out.
+    /// Number left out.
     fn rest(&mut self, all: usize, what: &str) {
         if all > SHOWN {
             self.row("", &format!("and {} more {what}", all - SHOWN));

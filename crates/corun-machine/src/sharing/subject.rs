@@ -78,7 +78,7 @@ pub(super) struct ResolvedSubject {
     pub(super) cpus: CpuSet,
     /// The threads of a virtual machine, if it is one.
     pub(super) hypervisor: Option<Hypervisor>,
-    /// Where to look up whether a task belongs to the control group.
+    /// Mount that shows whether a task belongs to the control group.
     pub(super) group: Option<Group>,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Whether the group of a task is this one or below it, by the text of `/proc/PID/cgroup`.
+    /// True if the group of a task is this one or below it, by the text of `/proc/PID/cgroup`.
     pub(super) fn holds(&self, groups: &str) -> bool {
         let folder =
             group_of(groups, self.controller).and_then(|group| self.mount.own_folder(group));

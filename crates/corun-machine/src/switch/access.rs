@@ -7,7 +7,7 @@ use super::runtime::{Holder, Lock, LockError, Runtime, State};
 use super::tasks;
 use crate::RootFiles;
 
-/// How a use of the switch is to go.
+/// Options of a use of the switch.
 #[derive(Debug, Clone, Default)]
 pub struct SwitchOptions {
     /// Go on although cpusets of version 1 lose CPUs: they are put back afterwards.

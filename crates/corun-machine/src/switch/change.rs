@@ -18,9 +18,9 @@ pub enum ChangeError {
     Write {
         /// The file.
         file: String,
-        /// What was to be written.
+        /// Text to be written.
         text: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         reason: String,
     },
     /// The writes succeeded, and the state is another one.
@@ -28,9 +28,9 @@ pub enum ChangeError {
     NotReached {
         /// The file.
         file: String,
-        /// What it should say.
+        /// Expected text.
         expected: &'static str,
-        /// What it says.
+        /// Found text.
         found: String,
     },
     /// No CPU is left to speak of.

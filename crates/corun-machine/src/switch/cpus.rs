@@ -17,8 +17,8 @@ pub(super) fn online_file(cpu: u32) -> String {
     format!("{FOLDER}/cpu{cpu}/online")
 }
 
-/// Whether each CPU is online; CPUs that cannot be taken offline (often cpu0) have no such file and
-/// are left out, and so are empty slots.
+/// For each CPU, true if it is online; CPUs that cannot be taken offline (often cpu0) have no such
+/// file and are left out, and so are empty slots.
 pub(super) fn online(files: &mut impl SystemFiles) -> BTreeMap<u32, bool> {
     let names = files.list(FOLDER);
     let cpus = names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse::<u32>().ok());
@@ -30,7 +30,7 @@ pub(super) fn online(files: &mut impl SystemFiles) -> BTreeMap<u32, bool> {
     states.collect()
 }
 
-/// What the switch says; `None` where the kernel has none.
+/// State of the switch; `None` where the kernel has none.
 pub(super) fn control(files: &mut impl SystemFiles) -> Option<SmtControl> {
     let Ok(control) = text(files, CONTROL)?.parse();
     Some(control)

@@ -15,13 +15,13 @@ use crate::{CpuSet, SystemFiles};
 /// A cpuset of version 1 below the root one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpusetMembers {
-    /// Its folder, below the root of the file system.
+    /// Folder, below the root of the file system.
     pub folder: String,
     /// The name of the file that lists its CPUs.
     pub cpus_file: String,
-    /// Its CPUs.
+    /// CPUs of the cpuset.
     pub cpus: CpuSet,
-    /// Its tasks, and when each of them started.
+    /// Tasks, and when each of them started.
     pub tasks: BTreeMap<u32, u64>,
 }
 

@@ -21,7 +21,7 @@ pub enum SwitchError {
     /// There is nothing to switch.
     #[error("expected a processor with siblings, found none: {found}")]
     NoSmt {
-        /// What shows it.
+        /// Evidence.
         found: String,
     },
     /// The kernel has siblings and cannot switch them.
@@ -66,15 +66,15 @@ pub enum SwitchError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Error of the system.
         source: io::Error,
     },
     /// Somebody else switched meanwhile.
     #[error("another process has changed which CPUs are online: corun left {left}, found {found}")]
     Disturbed {
-        /// What it was.
+        /// State as it was left.
         left: String,
-        /// What it is.
+        /// State as it is.
         found: String,
     },
     /// Everything came back, and it cannot be written down that it did.
@@ -85,7 +85,7 @@ pub enum SwitchError {
     NotForgotten {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A corun that died has left SMT switched.
@@ -99,7 +99,7 @@ pub enum SwitchError {
     RolledBack {
         /// The state that was wanted.
         wanted: SmtState,
-        /// What went wrong.
+        /// Error of the change.
         source: ChangeError,
     },
     /// Not everything came back.
@@ -110,7 +110,7 @@ pub enum SwitchError {
     State {
         /// The folder or file.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The watchdog did not start, so nothing was changed.

@@ -9,12 +9,12 @@ use super::restore::restore;
 use super::runtime::{Runtime, State};
 use crate::Machine;
 
-/// What [`restore_left`] has undone.
+/// Changes that [`restore_left`] has undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The state SMT is in now.
     pub smt: SmtState,
-    /// Whether a corun that died had left it.
+    /// True if a corun that died had left it.
     pub was_unfinished: bool,
 }
 

@@ -41,7 +41,7 @@ pub use system::System;
 pub use tasks::TaskMask;
 pub use watchdog::{SUBCOMMAND as WATCHDOG_SUBCOMMAND, serve_as_watchdog};
 
-/// What a corun has left switched, or is switching right now.
+/// State that a corun has left switched, or is switching right now.
 pub fn left_by_corun() -> Option<LeftByCorun> {
     status::left_by_corun(&Runtime::of_system()).map(|(left, _)| left)
 }

@@ -28,7 +28,7 @@ pub fn check() -> Result<(), SwitchError> {
     refuse(&mut files, &machine)
 }
 
-/// Whether it takes a switch to have SMT in `wanted`; changes nothing.
+/// True if it takes a switch to have SMT in `wanted`; changes nothing.
 ///
 /// # Errors
 /// If there is no SMT to speak of, a switch is needed and not possible here or for this user, or

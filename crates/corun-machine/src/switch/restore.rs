@@ -7,7 +7,7 @@ use super::snapshot::{Difference, Snapshot};
 use super::system::System;
 use super::{cpus, cpusets, irqs, tasks};
 
-/// How often what still differs is tried again: hotplug can be busy for a moment.
+/// Attempts to restore what still differs: hotplug can be busy for a moment.
 const ATTEMPTS: usize = 3;
 
 /// Brings everything back that differs from `before`, and returns what could not be.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::snapshot::Snapshot;
 
-/// What a state file holds.
+/// Content of a state file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// Always `corun-smt-state`.
@@ -30,7 +30,7 @@ pub struct State {
     pub taken: String,
     /// Who switched.
     pub by: Holder,
-    /// How everything was.
+    /// State before the switch.
     pub before: Snapshot,
 }
 
@@ -42,9 +42,9 @@ pub(super) const VERSION: u32 = 1;
 /// A corun that switches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
-    /// Its process.
+    /// Process id of the holder.
     pub process: u32,
-    /// Its command line.
+    /// Command line of the holder.
     pub command: String,
 }
 
@@ -124,7 +124,7 @@ impl Runtime {
         Ok(Lock(file))
     }
 
-    /// Whether another process has the lock now, and which one, if it said so.
+    /// Process that has the lock now, if one has, and which one, if it wrote that.
     pub fn is_locked(&self) -> Option<Option<Holder>> {
         let file = File::open(self.folder.join(LOCK)).ok()?;
         match file.try_lock_shared() {

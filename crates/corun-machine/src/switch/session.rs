@@ -29,7 +29,7 @@ pub struct SmtSwitch {
     runtime: Runtime,
     before: Snapshot,
     now: SmtState,
-    /// What the kernel said right after the last change.
+    /// State of the kernel right after the last change.
     seen: SmtFiles,
     watchdog: Option<Watchdog>,
     /// Dropped last: until then no other process switches.

@@ -21,7 +21,7 @@ pub struct Snapshot {
     pub smt: SmtState,
     /// `smt/control`; `null` where the kernel has no such file.
     pub control: Option<SmtControl>,
-    /// Whether each CPU was online; those that cannot go offline are left out.
+    /// For each CPU, true if it was online; those that cannot go offline are left out.
     pub online: BTreeMap<u32, bool>,
     /// The CPUs of each interrupt, as the kernel writes them.
     pub irqs: BTreeMap<u32, String>,
@@ -44,8 +44,7 @@ impl Snapshot {
         }
     }
 
-    /// What is not as it was, as far as it still exists: a task may have ended, a cpuset may have
-    /// been removed.
+    /// Differences from the snapshot, as far as it still exists: a task may have ended, a cpuset may have been removed.
     pub fn differences(&self, files: &mut impl SystemFiles) -> Vec<Difference> {
         let mut found = Vec::new();
         if let Some(before) = &self.control {
@@ -91,7 +90,7 @@ fn path(below_root: &str) -> String {
     format!("/{below_root}")
 }
 
-/// Whether any core has two siblings online.
+/// State of SMT: on if any core has two siblings online.
 pub(super) fn state(machine: &Machine) -> SmtState {
     if cpus::extra_siblings(machine).is_empty() { SmtState::Off } else { SmtState::On }
 }
@@ -99,11 +98,11 @@ pub(super) fn state(machine: &Machine) -> SmtState {
 /// Something that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Where.
+    /// File.
     pub file: String,
-    /// What it was.
+    /// Text before.
     pub before: String,
-    /// What it is.
+    /// Text now.
     pub now: String,
 }
 

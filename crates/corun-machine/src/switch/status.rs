@@ -27,11 +27,11 @@ pub struct SmtStatus {
     pub extra_siblings: CpuSet,
     /// The CPUs that are offline, and by whom as far as the kernel shows.
     pub offline: Vec<OfflineCpu>,
-    /// What the kernel's command line says about it.
+    /// Arguments of the kernel's command line about it.
     pub boot_line: Vec<BootArgument>,
-    /// What would lose something by SMT off.
+    /// Dependents, which would lose something by SMT off.
     pub depends: Dependents,
-    /// What corun has switched and not yet brought back.
+    /// State that corun has switched and not yet restored.
     pub left_by_corun: Option<LeftByCorun>,
 }
 
@@ -60,7 +60,7 @@ pub enum OfflineBy {
     BootLine,
 }
 
-/// What would lose something by SMT off.
+/// Dependents, which would lose something by SMT off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dependents {
     /// Cpusets of version 1 that would shrink.
@@ -74,9 +74,9 @@ pub struct Dependents {
 /// A cpuset of version 1 that would shrink.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DependentCpuset {
-    /// Its folder.
+    /// Folder of the cpuset.
     pub folder: String,
-    /// Its CPUs.
+    /// CPUs of the cpuset.
     pub cpus: CpuSet,
     /// Those that it would lose.
     pub loses: CpuSet,
@@ -89,9 +89,9 @@ pub struct DependentTask {
     pub process: u32,
     /// The thread.
     pub task: u32,
-    /// Its name.
+    /// Name of the task.
     pub name: String,
-    /// Its mask.
+    /// Mask of the task.
     pub cpus: CpuSet,
     /// The CPUs it would keep; with none the kernel lets it run anywhere.
     pub keeps: CpuSet,
@@ -100,20 +100,20 @@ pub struct DependentTask {
 /// An interrupt bound to siblings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DependentIrq {
-    /// Its number.
+    /// Number of the interrupt.
     pub irq: u32,
     /// Who asked for it.
     pub users: Vec<String>,
-    /// Its CPUs.
+    /// CPUs of the interrupt.
     pub cpus: CpuSet,
     /// The CPUs it would keep; with none the kernel moves it.
     pub keeps: CpuSet,
 }
 
-/// What corun has switched and not yet brought back.
+/// State that corun has switched and not yet restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftByCorun {
-    /// How it comes to be so.
+    /// Reason.
     pub why: LeftBecause,
     /// The file in which it is written down how everything was.
     pub file: String,
@@ -123,7 +123,7 @@ pub struct LeftByCorun {
     pub since: Option<String>,
 }
 
-/// How it comes that something is left.
+/// Reason for which something is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftBecause {
@@ -173,7 +173,7 @@ impl Body for SmtStatus {
     const FORMAT: &str = "corun-smt";
 }
 
-/// What corun has left, and how everything was before, if that can be read.
+/// State that corun has left, and the snapshot from before, if that can be read.
 pub(super) fn left_by_corun(runtime: &Runtime) -> Option<(LeftByCorun, Option<Snapshot>)> {
     let unfinished = (runtime.unfinished().transpose(), runtime.unfinished_file());
     let held = (runtime.held().transpose(), runtime.held_file());

@@ -21,14 +21,14 @@ pub struct TaskMask {
     pub task: u32,
     /// When it started, in clock ticks since boot: distinguishes it from a later task of the same number.
     pub started: u64,
-    /// Its name.
+    /// Name of the task.
     pub name: String,
-    /// Its mask, offline CPUs included.
+    /// Mask, offline CPUs included.
     pub cpus: CpuSet,
 }
 
 impl TaskMask {
-    /// Whether a mask is what it was, or as much of it as can be set where `offline` are: the kernel
+    /// True if a mask is what it was, or as much of it as can be set where `offline` are: the kernel
     /// leaves those out.
     pub(super) fn is_back(&self, now: &CpuSet, offline: &CpuSet) -> bool {
         *now == self.cpus || *now == self.cpus.difference(offline)
@@ -60,7 +60,7 @@ pub(super) fn mask_of(files: &mut impl SystemFiles, task: &TaskMask) -> Option<C
         .flatten()
 }
 
-/// Whether the task that started then still runs.
+/// True if the task that started then still runs.
 pub(super) fn is_alive(
     files: &mut impl SystemFiles,
     process: u32,
@@ -70,7 +70,7 @@ pub(super) fn is_alive(
     about(files, process, task).is_some_and(|about| about.started == started)
 }
 
-/// Whether this process runs, directly or not, on behalf of that corun.
+/// True if this process runs, directly or not, on behalf of that corun.
 pub(super) fn is_ancestor(holder: &Holder) -> bool {
     let parent = |process: u32| -> Option<u32> {
         let stat = corun_files::kernel_text(format!("/proc/{process}/stat")).ok()?;

@@ -20,7 +20,7 @@ use crate::RootFiles;
 pub const SUBCOMMAND: &str = "smt-watchdog";
 
 const READY: &[u8] = b"ready\n";
-/// How long it may take to be there.
+/// Time limit for its start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running watchdog.

@@ -80,7 +80,7 @@ impl OfflineBy {
 }
 
 impl LeftByCorun {
-    /// What was left, why, and what to do.
+    /// Sentence that says what was left, why, and what to do.
     pub fn sentence(&self) -> String {
         let by = self.by.as_ref().map_or_else(String::new, |Holder { process, command }| {
             format!(

@@ -4,7 +4,7 @@
 use super::super::Leftover;
 use super::super::watchdog;
 
-/// What ending a group takes.
+/// Operations to end a group.
 pub(super) trait Membership {
     /// Removes the group and those below it; false while a process is in it.
     fn remove(&mut self) -> bool;
@@ -14,7 +14,7 @@ pub(super) trait Membership {
     fn name(&mut self, process: i32) -> Option<String>;
     /// Kills all that are in it at this moment, and waits a little for the end of `members`.
     fn kill(&mut self, members: &[i32]);
-    /// Whether to wait on.
+    /// True if to wait on.
     fn is_patient(&mut self) -> bool;
 }
 

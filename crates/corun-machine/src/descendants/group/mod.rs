@@ -21,7 +21,7 @@ use super::{
 };
 use crate::RootFiles;
 
-/// What the names of these groups begin with; the mark follows in hexadecimal digits.
+/// Prefix of the names of these groups; the mark follows in hexadecimal digits.
 const PREFIX: &[u8] = b"corun-";
 /// Digits of a mark's number that are the same for all commands of a corun.
 const SESSION_DIGITS: usize = 8;
@@ -235,7 +235,7 @@ fn remove(above: RawFd, name: &CStr, depth: u32) -> bool {
     is_removed()
 }
 
-/// Whether the last call failed since there is no such group.
+/// True if the last call failed since there is no such group.
 fn is_missing() -> bool {
     // SAFETY: reads this thread's errno.
     unsafe { *libc::__errno_location() == libc::ENOENT }

@@ -31,7 +31,7 @@ pub(super) fn find(
     candidates.into_iter().find(|folder| is_member(folder))
 }
 
-/// Whether a group of version 2 passes no controller on: where it does (in the root group, for
+/// True if a group of version 2 passes no controller on: where it does (in the root group, for
 /// example), a group below would share CPU time with others in another way.
 fn has_no_effect(files: &mut impl SystemFiles, folder: &str) -> bool {
     let passed_on = files.read(&format!("{folder}/cgroup.subtree_control"));

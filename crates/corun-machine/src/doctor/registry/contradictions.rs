@@ -44,7 +44,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     ))
 }
 
-/// What the file of a finding holds, or the files of the CPUs concerned; nothing where it cannot be
+/// Text of the file of a finding, or the files of the CPUs concerned; nothing where it cannot be
 /// read, as the finding says.
 fn read_again(system: &mut System<'_>, finding: &Finding) -> Vec<Evidence> {
     let of_each = finding.file.strip_prefix(CPUS).and_then(|rest| rest.strip_prefix("/cpu*/"));

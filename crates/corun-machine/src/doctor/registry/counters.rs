@@ -52,7 +52,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
         ))
 }
 
-/// Whether this process has a capability that lifts the restriction.
+/// True if this process has a capability that lifts the restriction.
 fn is_privileged(system: &mut System<'_>) -> Result<bool, CheckUnavailable> {
     let status = system.read("proc/self/status")?;
     let effective = status.text.lines().find_map(|line| line.strip_prefix("CapEff:"));

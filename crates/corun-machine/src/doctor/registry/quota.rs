@@ -132,7 +132,7 @@ fn cpus(quota: Option<f64>, period: Option<f64>) -> Option<f64> {
     (quota >= 0.0 && period > 0.0 && quota.is_finite()).then(|| quota / period)
 }
 
-/// How often the group has been stopped, if it ever was.
+/// Number of times that the group has been stopped, if it ever was.
 fn stops(system: &mut System<'_>, folder: &str) -> Result<Option<Evidence>, CheckUnavailable> {
     let Some(account) = system.find(&format!("{folder}/cpu.stat"))? else { return Ok(None) };
     let line = account.text.lines().find_map(|line| line.strip_prefix("nr_throttled "));

@@ -111,7 +111,7 @@ impl Cores<'_> {
     }
 }
 
-/// How many contradictions are about this CPU.
+/// Number of contradictions about this CPU.
 fn contradictions(probe: &Probe, cpu: u32) -> usize {
     probe.contradictions.iter().filter(|one| one.cpus.contains(&cpu)).count()
 }

@@ -65,7 +65,7 @@ fn lines(text: &str, headline: bool) -> Piece {
     Piece::stack(lines.collect(), 0.0)
 }
 
-/// What core types and marks look like, where they occur.
+/// Legend of core types and marks, where they occur.
 fn legend(machine: &Machine) -> Option<Piece> {
     let types = machine.core_types.iter().enumerate().map(|(place, one)| {
         let class =

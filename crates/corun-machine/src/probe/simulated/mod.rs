@@ -29,7 +29,7 @@ struct SimulatedLocation {
     thread: u32,
 }
 
-/// What disturbs the machine.
+/// Disturbance of the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Disturbance {
     None,
@@ -60,7 +60,7 @@ struct Simulated {
     disturbance: Disturbance,
     /// Nanoseconds of a turn on a hardware thread.
     slice: u64,
-    /// How many times longer than its windows everything takes.
+    /// Factor by which everything takes longer than its windows.
     lag: u64,
     random: ChaCha8Rng,
     elapsed: u64,
@@ -90,7 +90,7 @@ impl Simulated {
         }
     }
 
-    /// How many times longer a chunk takes beside the others of the window.
+    /// Factor by which a chunk takes longer beside the others of the window.
     fn slowness(&self, which: Loop, cpu: u32, cpus: &[u32]) -> f64 {
         let location = self.location(cpu);
         let mut threads: Vec<u32> = cpus

@@ -9,7 +9,7 @@ use corun_machine::doctor::{Report, Severity, draw};
 
 use crate::hwloc::captured::CapturedFiles;
 
-/// What can only be seen by watching.
+/// Checks that can only be made by watching.
 const WATCHED: [&str; 2] = ["load", "interrupts"];
 
 #[test]

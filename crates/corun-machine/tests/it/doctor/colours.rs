@@ -13,7 +13,7 @@ use crate::trees::builder::Tree;
 /// Turns on what corun's own palette does not have, so that both can be distinguished.
 const FOREIGN: &str = "\x1b[45m";
 
-/// What corun writes itself: the end, bold and the colours of marks and severities.
+/// Codes that corun writes itself: the end, bold and the colours of marks and severities.
 const PALETTE: [&str; 8] =
     ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[36m"];
 
@@ -40,7 +40,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What topo and doctor draw of a tree, if it still has a machine in it.
+/// Drawings of topo and doctor of a tree, if it still has a machine in it.
 fn drawings(root: &Path, colour: bool) -> Vec<String> {
     let machine = Machine::read(root).ok().map(|machine| draw(&machine, 80, colour));
     let report = Report::read(root, Duration::ZERO).ok();

@@ -30,7 +30,7 @@ pub(crate) fn assert_it_was_read(report: &Report, files: &mut impl SystemFiles) 
     }
 }
 
-/// Whether a text, of which parts may be left out with dots, is in a file or a name in a folder. A
+/// True if a text, of which parts may be left out with dots, is in a file or a name in a folder. A
 /// file that cannot be read is evidence, too.
 fn stands_in(files: &mut impl SystemFiles, file: &str, text: &str) -> bool {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -91,7 +91,7 @@ impl<F: FnMut()> Pause for Meanwhile<F> {
     }
 }
 
-/// What becomes of a machine on which `happens` happens in the second for which it is watched.
+/// Report on a machine on which `happens` happens in the second for which it is watched.
 pub(crate) fn watched(tree: &Tree, happens: impl FnMut()) -> Report {
     watched_for(Duration::from_secs(1), tree, happens)
 }

@@ -5,7 +5,7 @@ use corun_machine::doctor::{Exposure, SmtVulnerability};
 use crate::doctor::healthy::{CPUS, tree, watched};
 use crate::trees::builder::Tree;
 
-/// What is made of a line in the file of this name.
+/// Vulnerabilities by a line in the file of this name.
 fn read(tree: Tree, name: &str, text: &str) -> Vec<SmtVulnerability> {
     let tree = tree.file(&format!("{CPUS}/vulnerabilities/{name}"), text);
     watched(&tree, || ()).smt_vulnerabilities

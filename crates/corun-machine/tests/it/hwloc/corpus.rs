@@ -71,7 +71,7 @@ fn case(folder: &Path, name: String, captured: &mut BTreeMap<PathBuf, CapturedFi
     }
 }
 
-/// Whether corun may read this file. The rest, such as thousands of memory blocks, takes only time.
+/// True if corun may read this file. The rest, such as thousands of memory blocks, takes only time.
 fn is_read(path: &str) -> bool {
     let folders = ["proc/", "sys/devices/system/", "sys/fs/cgroup/", "dev/", "cgroup/"];
     folders.iter().any(|folder| path.starts_with(folder)) && !path.contains("/memory")

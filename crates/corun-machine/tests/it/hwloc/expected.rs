@@ -16,7 +16,7 @@ pub(crate) fn facts(text: &str, name: &str) -> Facts {
     facts
 }
 
-/// Whether the output is XML, which gives exact sizes.
+/// True if the output is XML, which gives exact sizes.
 pub(crate) fn is_xml(text: &str) -> bool {
     text.starts_with("<?xml")
 }

@@ -44,7 +44,7 @@ pub(crate) struct CacheFacts {
 }
 
 impl Facts {
-    /// What `machine` is in the view of a process: without offline CPUs, and without what the
+    /// Facts of `machine` in the view of a process: without offline CPUs, and without what the
     /// cpuset forbids unless asked for.
     pub(crate) fn of(machine: &Machine, with_disallowed: bool) -> Self {
         let view = if with_disallowed { machine.online() } else { machine.allowed() };

@@ -42,7 +42,7 @@ fn every_captured_machine_is_read_as_hwloc_reads_it() {
     assert!(report.is_empty(), "{report}");
 }
 
-/// What corun and hwloc see differently in one captured machine.
+/// Differences between corun and hwloc in one captured machine.
 fn differences(case: &Case) -> Vec<(Aspect, String)> {
     let mut ours = Facts::of(&case.machine, case.with_disallowed);
     let mut theirs = expected::facts(&case.expected, &case.name);

@@ -67,7 +67,7 @@ fn tooltips(picture: &str) -> Vec<String> {
     titles.filter_map(|node| node.text()).map(str::to_owned).collect()
 }
 
-/// Whether this is the tooltip of a logical CPU.
+/// True if this is the tooltip of a logical CPU.
 fn is_cell(tip: &str) -> bool {
     tip.strip_prefix("CPU ")
         .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))

@@ -18,7 +18,7 @@ pub(crate) struct Kernel {
     pub cores: u32,
     pub width: u32,
     pub online: BTreeSet<u32>,
-    /// What `smt/control` says, where there is one.
+    /// Text of `smt/control`, where there is one.
     pub control: Option<String>,
     pub irqs: BTreeMap<u32, CpuSet>,
     pub boot_line: String,
@@ -51,7 +51,7 @@ impl Kernel {
         cpu / self.width
     }
 
-    /// What happens to the others when a CPU goes.
+    /// Effects on the others when a CPU goes.
     fn take_offline(&mut self, cpu: u32) {
         self.online.remove(&cpu);
         let online: CpuSet = self.online.iter().copied().collect();
@@ -250,7 +250,7 @@ impl Met {
         }
     }
 
-    /// Whether this write is the one that fails.
+    /// True if this write is the one that fails.
     fn fails(&self) -> bool {
         self.fails_at == Some(self.written.len() - 1)
     }

@@ -150,7 +150,7 @@ fn a_control_group_has_the_set_of_its_nearest_ancestor_that_has_one() {
     assert_eq!(sharing.cpus, CpuSet::from([2, 3]));
 }
 
-/// What four vCPUs, two a guest core, on these CPUs come to.
+/// Sharing of four vCPUs, two a guest core, on these CPUs.
 fn guest(smp: &str, cpus: [&str; 4]) -> CpuSharing {
     let names = ["CPU 0/KVM", "CPU 1/KVM", "CPU 2/KVM", "CPU 3/KVM"];
     let mut threads = vec![("qemu-system-x86", "3,7")];

@@ -24,7 +24,7 @@ use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, Circumstances, ForeignLoad, dec
 /// Resamples of the bootstrap diagnostic.
 const RESAMPLES: usize = 2000;
 
-/// What is asked of the samples.
+/// Request of an analysis of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AnalysisRequest {
     /// The practical bound, as a fraction.
@@ -33,22 +33,22 @@ pub struct AnalysisRequest {
     pub level: f64,
     /// The seed of the bootstrap.
     pub seed: u64,
-    /// How workers come about.
+    /// Kind of the workers.
     pub mode: Mode,
-    /// What the workers of one arm are to each other.
+    /// Relation of the workers of one arm to each other.
     pub workers: Workers,
     /// The row of a published suite that is measured.
     pub row: Option<Row>,
 }
 
-/// What follows from samples.
+/// Analysis of samples.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Analysis {
     /// Arms first, then comparisons, then noise floors.
     pub observations: Vec<Observation>,
     /// The headline first.
     pub verdicts: Vec<Verdict>,
-    /// What limits trust.
+    /// Limits of trust.
     pub caveats: Vec<Caveat>,
 }
 
@@ -195,7 +195,7 @@ pub fn noise_floor(throughput: &Series, arm: &str) -> Option<Observation> {
 struct Analyst<'a> {
     throughput: Series,
     disturbed: ForeignLoadByArm,
-    /// Whether load of others was seen in this run.
+    /// True if load of others was seen in this run.
     load_seen: bool,
     arms: &'a [Arm],
     question: &'a AnalysisRequest,

@@ -64,7 +64,7 @@ pub fn of(
     caveats
 }
 
-/// That the program waits for a part of its time, in which placements change nothing.
+/// Caveat that the program waits for a part of its time, in which placements change nothing.
 pub fn waiting(arms: &[Arm], samples: &[Sample], mode: Mode) -> Option<Caveat> {
     cpu_use::share(arms, samples, mode).and_then(cpu_use::caveat)
 }
@@ -424,7 +424,7 @@ mod tests {
         }
     }
 
-    /// What the kernel counts where nothing disturbs.
+    /// Evidence where nothing disturbs.
     fn quiet() -> Evidence {
         Evidence { steal_s: Some(0.0), ..Evidence::default() }
     }

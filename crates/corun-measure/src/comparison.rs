@@ -5,7 +5,7 @@
 
 use corun_record::{Arm, Metric, Placement, SmtState};
 
-/// What the workers of one arm are to each other.
+/// Relation of the workers of one arm to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
     /// Each does as much as any other, in a time of its own.
@@ -21,7 +21,7 @@ pub enum Workers {
 /// A metric between two arms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What it is called.
+    /// Metric of the comparison.
     pub metric: Metric,
     /// The arm it is said of.
     pub arm: String,
@@ -51,7 +51,7 @@ impl Comparison {
         self.clone().scaled(1.0)
     }
 
-    /// Whether a verdict is given on it; the others restate one that is.
+    /// True if a verdict is given on it; the others restate one that is.
     pub fn is_judged(&self) -> bool {
         !matches!(self.metric, Metric::SiblingSlowdown | Metric::RelativeThroughput)
     }
@@ -141,8 +141,8 @@ fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
     found
 }
 
-/// What an arm of a sweep of numbers of workers is compared with: the arm with the fewest workers, a pinned one where
-/// there are several. `full@K` has a natural reference, `spread`; what that says is not said twice.
+/// Reference of an arm of a sweep of numbers of workers: the arm with the fewest workers, a pinned one where there
+/// are several. `full@K` has a natural reference, `spread`; what that says is not said twice.
 fn in_sweep(arm: &Arm, arms: &[&Arm], natural: &[Comparison]) -> Option<Comparison> {
     let is_told = natural.iter().any(Comparison::is_judged);
     match arm.placement {
@@ -167,7 +167,7 @@ fn in_sweep(arm: &Arm, arms: &[&Arm], natural: &[Comparison]) -> Option<Comparis
     (fewest.workers < arm.workers).then(|| Comparison::throughputs(Metric::Speedup, arm, fewest))
 }
 
-/// What an arm with SMT on is compared with among those with SMT off.
+/// Comparisons of an arm with SMT on with those with SMT off.
 fn across_switch(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
     let find = |wanted: &dyn Fn(&Arm) -> bool| {
         arms.iter().copied().find(|other| {

@@ -10,7 +10,8 @@ const HARDLY: f64 = 0.2;
 const ALWAYS: f64 = 0.8;
 /// Shorter runs are mostly start and end, in which processes wait for corun.
 const SHORTEST_RUN_S: f64 = 0.005;
-/// Where other work took more of the workers' CPUs, in half of the samples, it may be why the program used them less.
+/// Share of the workers' CPUs from which on other work, in half of the samples, it may be why the program used them
+/// less.
 const LOST: f64 = 0.05;
 
 /// The share of its time for which a worker uses a CPU, or all threads of one program together: the median of the
@@ -49,7 +50,7 @@ fn has_cpus_of_its_own(arm: &Arm) -> bool {
     !cpus.is_empty() && cpus.len() == arm.cpus.len()
 }
 
-/// Whether so little of its time says that placements do not decide.
+/// True if so little of its time says that placements do not decide.
 pub(crate) fn hardly_uses_a_cpu(share: f64) -> bool {
     share < HARDLY
 }
@@ -62,7 +63,7 @@ pub(crate) fn sentence(share: f64) -> String {
     )
 }
 
-/// That the program waits for a part of its time.
+/// Caveat that the program waits for a part of its time.
 pub(crate) fn caveat(share: f64) -> Option<Caveat> {
     (share < ALWAYS).then(|| {
         Caveat::new(

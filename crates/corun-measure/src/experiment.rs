@@ -250,13 +250,13 @@ fn rounded(time: Duration) -> Duration {
     Duration::from_millis(((tenths / step).round() * step) as u64 * 100)
 }
 
-/// What every run of an experiment needs.
+/// State that every run of an experiment needs.
 struct Runner<'a> {
     schedule: &'a BlockSchedule,
     executor: &'a mut dyn Executor,
     observer: &'a mut dyn Observer,
     pace: Pace<'a>,
-    /// Whether it is known that the time allowed has room for the fewest blocks.
+    /// True if it is known that the time allowed has room for the fewest blocks.
     is_judged: bool,
 }
 
@@ -286,7 +286,7 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    /// Whether block `block` comes too late, where the last `done` blocks before it began at `begin`.
+    /// True if block `block` comes too late, where the last `done` blocks before it began at `begin`.
     fn is_late(&self, block: u32, done: u32, begin: Duration) -> bool {
         let spent = self.executor.elapsed();
         let per_block = (spent - begin).checked_div(done).unwrap_or_default();

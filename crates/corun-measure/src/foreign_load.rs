@@ -8,7 +8,7 @@ use corun_record::{Arm, Sample};
 use crate::comparison::Comparison;
 use corun_stats::{ForeignLoad, WAITED};
 
-/// What load took in one sample, as shares of its time, where that is known.
+/// Loss by load in one sample, as shares of its time, where that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct LostShares {
     /// The worker that waited most, where it cannot have waited for another one.
@@ -17,7 +17,7 @@ struct LostShares {
     lost: Option<f64>,
 }
 
-/// What load took from each arm and twin, by block.
+/// Loss by load of each arm and twin, by block.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForeignLoadByArm {
     by_arm: BTreeMap<String, Vec<LostShares>>,
@@ -25,7 +25,7 @@ pub struct ForeignLoadByArm {
 }
 
 impl ForeignLoadByArm {
-    /// What these samples say.
+    /// Foreign load by these samples.
     pub fn of(arms: &[Arm], samples: &[Sample]) -> Self {
         let mut by_arm: BTreeMap<String, Vec<LostShares>> = BTreeMap::new();
         for sample in samples {
@@ -37,25 +37,25 @@ impl ForeignLoadByArm {
         Self { by_arm, twins: arms.iter().filter_map(twin).collect() }
     }
 
-    /// Whether any arm was disturbed often enough that blocks may be alike because of it.
+    /// True if any arm was disturbed often enough that blocks may be alike because of it.
     pub fn is_seen(&self) -> bool {
         self.by_arm.values().any(|blocks| {
             ForeignLoad::new(blocks.iter().map(|taken| [taken.lost, None]).collect()).is_seen()
         })
     }
 
-    /// What disturbed the two arms of a comparison.
+    /// Foreign load of the two arms of a comparison.
     pub(crate) fn between(&self, comparison: &Comparison) -> ForeignLoad {
         self.between_arms(&comparison.arm, &comparison.against)
     }
 
-    /// What disturbed two arms.
+    /// Foreign load of two arms.
     pub fn between_arms(&self, arm: &str, against: &str) -> ForeignLoad {
         let pairs = self.lost(arm).into_iter().zip(self.lost(against));
         ForeignLoad::new(pairs.map(|(arm, against)| [arm, against]).collect())
     }
 
-    /// What the workers of an arm waited, its twin's included, in every sample where it is known.
+    /// Waiting of the workers of an arm, its twin's included, in every sample where it is known.
     pub(crate) fn waits(&self, arm: &str) -> Vec<f64> {
         let ids = [Some(arm), self.twins.get(arm).map(String::as_str)];
         let all = ids.into_iter().flatten().filter_map(|id| self.by_arm.get(id));
@@ -80,7 +80,7 @@ impl ForeignLoadByArm {
     }
 }
 
-/// Whether a worker waits for its CPU for longer than chance has it.
+/// True if a worker waits for its CPU for longer than chance has it.
 pub(crate) fn is_long(waited: f64) -> bool {
     waited > WAITED
 }

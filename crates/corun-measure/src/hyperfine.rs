@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::analysis::{AnalysisRequest, Workers, analyse};
 
-/// What counts as a practical difference, as `corun measure` has it by default.
+/// Practical difference, as `corun measure` has it by default.
 const PRACTICAL: f64 = 0.02;
 /// The level of intervals.
 const LEVEL: f64 = 0.95;
@@ -28,7 +28,7 @@ pub struct HyperfineRun {
     pub source: String,
 }
 
-/// What is wrong with such a file.
+/// Error of such a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected what hyperfine exports, found {0}")]
 pub struct HyperfineError(String);
@@ -51,7 +51,7 @@ fn read(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text.trim_start_matches('\u{feff}'))
 }
 
-/// Whether a text looks like an export of hyperfine.
+/// True if a text looks like an export of hyperfine.
 pub fn is_export(text: &str) -> bool {
     let json = read(text).unwrap_or_default();
     json["results"].is_array() && json["format"].is_null()

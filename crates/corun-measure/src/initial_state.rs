@@ -14,7 +14,7 @@ use corun_record::{Arm, Caveat};
 
 use crate::cores::{Core, core_types};
 
-/// How long the machine is watched before a run; the kernel counts ticks of 10 ms.
+/// Time for which the machine is watched before a run; the kernel counts ticks of 10 ms.
 const WATCHED: Duration = Duration::from_millis(200);
 /// A CPU that is busy for less is idle: the kernel's own work, and the account's resolution.
 const IDLE: f64 = 0.15;
@@ -53,7 +53,7 @@ impl InitialState {
         Self { caveats: caveats.collect(), busy, pinned: BTreeMap::new(), seconds }
     }
 
-    /// What the doctor finds spoiling, each as a caveat.
+    /// Findings of the doctor that would spoil a comparison, each as a caveat.
     pub fn caveats(&self) -> Vec<Caveat> {
         self.caveats.clone()
     }
@@ -72,7 +72,7 @@ impl InitialState {
         cores
     }
 
-    /// How busy the busiest sibling was.
+    /// Busy share of the busiest sibling.
     fn busy_of(&self, core: &Core) -> f64 {
         core.online_siblings
             .iter()

@@ -71,7 +71,7 @@ pub struct Measurement<'a> {
     layout: Layout,
     description: Workload,
     executor: LocalExecutor,
-    /// How long a run should take, where its size can follow.
+    /// Time that a run should take, where its size can follow.
     sample_time: Option<Duration>,
     /// The parameter that is then a program's number of operations.
     sized_by: Option<&'static str>,
@@ -80,12 +80,12 @@ pub struct Measurement<'a> {
     least_operations: u64,
     /// The row of a published suite that the workload is.
     row: Option<Row>,
-    /// What limits trust before anything has run.
+    /// Limits of trust before anything has run.
     caveats: Vec<Caveat>,
     /// The time that the fewest blocks may take.
     limit: Duration,
     started: SystemTime,
-    /// What was measured before of the same run.
+    /// Earlier measurements of the same run.
     earlier: Option<Earlier>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Measurement<'a> {
         Self::prepare_in(&InitialState::observe(), request, machine, interrupt, smt)
     }
 
-    /// The same for a run that goes on where it ended early.
+    /// Preparation of a run that continues where it ended early.
     ///
     /// # Errors
     /// As for [`prepare`](Self::prepare), and if anything is not as it was.
@@ -119,7 +119,7 @@ impl<'a> Measurement<'a> {
         Self::prepare_as(&state, Some(earlier), request, machine, interrupt, smt)
     }
 
-    /// The same in a state that was observed before corun changed anything itself.
+    /// Preparation in a state that was observed before corun changed anything itself.
     ///
     /// # Errors
     /// As for [`prepare`](Self::prepare).
@@ -373,7 +373,7 @@ fn kernel_setting(root: &Path, name: &str) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }
 
-/// What the kernel reports of clocks, microcode and mitigations.
+/// Kernel's report on clocks, microcode and mitigations.
 fn settings(machine: &Machine, root: &Path) -> (FrequencyControl, ProcessorState) {
     RootFiles::open(root).map_or_else(
         |_| Default::default(),
@@ -384,7 +384,7 @@ fn settings(machine: &Machine, root: &Path) -> (FrequencyControl, ProcessorState
     )
 }
 
-/// What the headline planned like so far and when the experiment will probably end.
+/// Forecast: the headline so far, and the probable end of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
     /// The headline's metric.

@@ -18,13 +18,13 @@ use crate::request::{Request, RequestError, WorkRequest};
 pub struct PreparedWork {
     /// The cores, those that were idlest first.
     pub cores: Vec<Core>,
-    /// What is run.
+    /// The work.
     pub workload: Workload,
-    /// What runs it.
+    /// Executor of the work.
     pub executor: LocalExecutor,
-    /// What limits trust before anything has run.
+    /// Limits of trust before anything has run.
     pub caveats: Vec<Caveat>,
-    /// How long a run should take, where its size can follow, and the fewest operations of a worker.
+    /// Time that a run should take, where its size can follow, and the fewest operations of a worker.
     pub(crate) sample_time: Option<(Duration, u64)>,
 }
 

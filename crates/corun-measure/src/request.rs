@@ -21,10 +21,10 @@ pub use service::ServiceRequest;
 /// The operation of a program that says its throughput itself.
 pub(crate) const REPORTED: &str = "reported";
 
-/// What is wanted.
+/// Request of a measurement.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What to run.
+    /// The work.
     pub work: WorkRequest,
     /// C, the cores to use of each core type; by default all.
     pub cores: Option<u32>,
@@ -56,7 +56,7 @@ pub struct Request {
     pub seed: Option<u64>,
 }
 
-/// What to run.
+/// Work of a request.
 #[derive(Debug, Clone)]
 pub enum WorkRequest {
     /// Any program.
@@ -65,13 +65,13 @@ pub enum WorkRequest {
     Service(Box<ServiceRequest>),
     /// A built-in workload.
     Workload {
-        /// Its name in the registry.
+        /// Name in the registry.
         name: String,
-        /// Its parameters as typed, `name=value`.
+        /// Parameters as typed, `name=value`.
         parameters: Vec<String>,
         /// A process for each worker, whatever the workload's own habit.
         copies: bool,
-        /// How long one run of a kernel should take.
+        /// Time that one run of a kernel should take.
         sample_time: Duration,
         /// Programs, too, are given as much to do as takes that long, unless `parameters` say how much.
         sizes_programs: bool,
@@ -95,7 +95,7 @@ pub struct CommandRequest {
     pub input: Option<PathBuf>,
     /// The exit status that counts as success.
     pub expected_exit: i32,
-    /// Where the output says its own throughput.
+    /// Pattern of its own throughput in the output.
     pub throughput: Option<Regex>,
 }
 
@@ -123,7 +123,7 @@ pub enum RequestError {
     OneWorkerOnly {
         /// The workload.
         workload: &'static str,
-        /// How many were asked for.
+        /// Number asked for.
         found: u32,
     },
     /// A workload that is a program of its own cannot be mixed with others.
@@ -190,7 +190,7 @@ pub(crate) struct Resolved {
     pub description: Workload,
     /// An extra variant of arms with several workers.
     pub variant: Option<Variant>,
-    /// How long a run should take; `None` for commands, which take what they take.
+    /// Time that a run should take; `None` for commands, which take what they take.
     pub sample_time: Option<Duration>,
     /// The parameter that is a program's number of operations, where that follows the sample time.
     pub sized_by: Option<&'static str>,
@@ -221,7 +221,7 @@ impl Resolved {
 }
 
 impl Request {
-    /// Whether the request has a meaning: asked before anything on the machine is changed.
+    /// Checks that the request is valid, before anything on the machine is changed.
     ///
     /// # Errors
     /// What [`crate::Measurement::prepare`] would refuse whatever the machine.
@@ -398,7 +398,7 @@ impl Request {
     }
 }
 
-/// Whether the parameter called `name` is among those given, `name=value`.
+/// True if the parameter called `name` is among those given, `name=value`.
 fn is_given(given: &[String], name: &str) -> bool {
     given.iter().any(|pair| pair.split('=').next() == Some(name))
 }

@@ -18,9 +18,9 @@ use crate::cores::Core;
 pub struct Earlier {
     /// The run.
     pub run: Run,
-    /// How long it took so far.
+    /// Time it took so far.
     pub spent: Duration,
-    /// Whether it may go on with another program file or another standard input.
+    /// True if it may go on with another program file or another standard input.
     pub may_be_changed: bool,
 }
 
@@ -28,9 +28,9 @@ pub struct Earlier {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected everything as it was when the run began, found differences: {}", differences.join("; "))]
 pub struct Differs {
-    /// What differs, each with what was and what is.
+    /// Differences, each with what was and what is.
     pub differences: Vec<String>,
-    /// Whether that is what files hold, and nothing else.
+    /// True if that is what files hold, and nothing else.
     pub is_of_files: bool,
 }
 
@@ -67,7 +67,7 @@ impl Earlier {
         cores
     }
 
-    /// Whether machine, work and arms are those of the earlier run.
+    /// Checks that machine, work and arms are those of the earlier run.
     ///
     /// # Errors
     /// What differs.
@@ -115,7 +115,7 @@ impl Earlier {
         }
     }
 
-    /// That blocks are of different files, and what the run says of that already.
+    /// Caveat that blocks are of different files, and what the run says of that already.
     pub(crate) fn caveats(&self, workload: &Workload) -> Vec<Caveat> {
         let said = self.run.caveats.iter().filter(|caveat| caveat.kind == CHANGED_FILES);
         let mut caveats: Vec<Caveat> = said.cloned().collect();
@@ -129,7 +129,7 @@ impl Earlier {
         caveats
     }
 
-    /// What the program's files hold otherwise than before; runs of an older corun do not say what they held.
+    /// Changes of the program's files; runs of an older corun do not say what they held.
     fn changed_files(&self, workload: &Workload) -> Vec<String> {
         let said = |content: &FileContent| {
             let digest = content.sha256.get(..12).unwrap_or_default();

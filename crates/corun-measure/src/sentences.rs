@@ -5,9 +5,9 @@ use corun_record::{Arm, Estimate, Metric, Placement};
 use crate::comparison::Workers;
 use corun_stats::{TOO_UNCERTAIN, Unsettled, Verdict, percent, says_something};
 
-/// What was found between two arms.
+/// Finding about two arms.
 pub(crate) struct Finding<'a> {
-    /// What it is called.
+    /// Metric of the finding.
     pub metric: Metric,
     /// The arm it is said of.
     pub arm: &'a Arm,
@@ -15,9 +15,9 @@ pub(crate) struct Finding<'a> {
     pub against: &'a Arm,
     /// The ratio that the verdict rests on: of all the work that the arms do.
     pub estimate: &'a Estimate,
-    /// What the workers of one arm are to each other.
+    /// Relation of the workers of one arm to each other.
     pub workers: Workers,
-    /// Whether other programs ran on the CPUs in most blocks.
+    /// True if other programs ran on the CPUs in most blocks.
     pub is_beside_load: bool,
 }
 
@@ -169,7 +169,7 @@ impl Finding<'_> {
         }
     }
 
-    /// What each core or worker does of the work of one, where the metric is about their number.
+    /// Work of each core or worker, relative to one, where the metric is about their number.
     fn each(&self) -> Option<String> {
         let Self { arm, against, estimate, .. } = self;
         let more = match self.metric {
@@ -187,7 +187,7 @@ impl Finding<'_> {
     }
 }
 
-/// What a comparison of throughputs found, where these are a service's; `times` is its figure.
+/// Sentence on a comparison of throughputs, where these are a service's; `times` is its figure.
 fn service_finding(metric: Metric, arm: &Arm, times: &str) -> String {
     let Arm { cores, workers, .. } = arm;
     match metric {

@@ -114,7 +114,7 @@ mod tests {
         CpuSet::from_list(list).unwrap()
     }
 
-    /// What is reported of the second task of a step of two, on a node of four CPUs.
+    /// Report on the second task of a step of two, on a node of four CPUs.
     fn found(kind: &str, list: &str, allowed: &str) -> Option<(String, String)> {
         let variables = [
             ("SLURM_STEP_ID", "0"),

@@ -24,15 +24,15 @@ use crate::request::RequestError;
 pub struct StandaloneRequest {
     /// The workload's name.
     pub name: String,
-    /// Its parameters as typed, `name=value`.
+    /// Parameters as typed, `name=value`.
     pub parameters: Vec<String>,
-    /// Its workers, which are threads; by default one, or two where one has nobody to work with.
+    /// Workers, which are threads; by default one, or two where one has nobody to work with.
     pub workers: Option<NonZeroU32>,
-    /// How much each worker does.
+    /// Work of each worker.
     pub size: WorkSize,
 }
 
-/// How much a worker does.
+/// Work of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkSize {
     /// So many of the workload's operations.
@@ -59,9 +59,9 @@ pub struct StandaloneWorkload {
     pub begins: Option<u64>,
     /// All parameters of the workload with their values.
     pub parameters: Vec<(String, String)>,
-    /// Its workers.
+    /// Number of workers.
     pub workers: NonZeroU32,
-    /// What the program is, as a sentence for people.
+    /// Summary of the program, as a sentence.
     pub summary: String,
 }
 
@@ -113,7 +113,7 @@ impl StandaloneWorkload {
     }
 }
 
-/// Whether the workers of a built-in workload work together, so that they are threads of one process; of an unknown one,
+/// True if the workers of a built-in workload work together, so that they are threads of one process; of an unknown one,
 /// they do not.
 pub fn works_together(workload: &str) -> bool {
     corun_workload::find(workload)

@@ -21,13 +21,13 @@ use crate::request::{Request, RequestError, WorkRequest};
 pub struct Item {
     /// The workload.
     pub workload: &'static Workload,
-    /// Its parameters.
+    /// Parameters of the workload.
     pub parameters: Parameters,
     /// Those of them that were given, `name=value`.
     given: Vec<String>,
 }
 
-/// What all measurements of a suite have in common.
+/// Design of all measurements of a suite.
 #[derive(Debug, Clone)]
 pub struct SuiteDesign {
     /// The placements; none: those in which each workload shows what it is about.
@@ -38,7 +38,7 @@ pub struct SuiteDesign {
     pub blocks: u32,
     /// Runs of every arm before the first block, not counted.
     pub warmup: u32,
-    /// How long one run of a kernel should take.
+    /// Time that one run of a kernel should take.
     pub sample_time: Duration,
     /// The longest that one sample may take.
     pub timeout: Option<Duration>,
@@ -171,7 +171,7 @@ impl Item {
     }
 }
 
-/// Where a workload runs.
+/// Placement of a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SuitePlacement {
     placements: Vec<Placement>,

@@ -45,7 +45,7 @@ pub(super) fn add(
     analysis.caveats.extend(limits.into_iter().flatten());
 }
 
-/// How much longer the quantiles are in the arm than in the other one.
+/// Ratios of the quantiles in the arm to those in the other one.
 fn ratios(analyst: &Analyst, samples: &[Sample], comparison: &Comparison) -> Vec<Observation> {
     let plain =
         Comparison { metric: Metric::Latency, sign: 1.0, factor: 1.0, ..comparison.clone() };

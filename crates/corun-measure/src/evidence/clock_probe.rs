@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use corun_machine::Affinity;
 use corun_machine::evidence::multiplication_rate;
 
-/// How long probes wait for each other before they begin.
+/// Time that probes wait for each other before they begin.
 const PATIENCE: Duration = Duration::from_micros(200);
-/// How long the caller stays awake for the answer: falling asleep takes longer than a probe.
+/// Time that the caller stays awake for the answer: falling asleep takes longer than a probe.
 const AWAKE: Duration = Duration::from_micros(500);
 
 /// A sleeping thread on each CPU that was ever probed.

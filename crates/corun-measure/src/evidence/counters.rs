@@ -23,7 +23,7 @@ pub(crate) struct EventCatalogue {
 #[derive(Default)]
 pub(crate) struct Counters(Vec<(&'static str, usize, Counter)>);
 
-/// What the counters of one sample came to.
+/// Event counts of one sample.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     /// Moves of workers between CPUs.
@@ -35,7 +35,7 @@ pub(crate) struct Counts {
 }
 
 impl EventCatalogue {
-    /// Whether there may be events, as far as is known.
+    /// True if there may be events, as far as is known.
     pub(crate) fn has_any(&self) -> bool {
         !self.missing.contains(CYCLES)
     }

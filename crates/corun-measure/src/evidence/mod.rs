@@ -15,7 +15,7 @@ use counters::{Counters, EventCatalogue};
 use processors::{Activity, Busy, Processors, Reading};
 pub(crate) use waits::{TaskAccount, Waits};
 
-/// What the workers of one sample used, as the kernel accounts it.
+/// Resources that the workers of one sample used, as the kernel accounts it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Usage {
     user_s: f64,
@@ -109,7 +109,7 @@ impl EvidenceReader {
         }
     }
 
-    /// What changed since, and the places of threads of which the kernel says that they moved between
+    /// Changes since, and the places of threads of which the kernel says that they moved between
     /// CPUs, or that something did which they started, however short it lived.
     pub(crate) fn after(
         &mut self,
@@ -193,7 +193,7 @@ fn own_cpu_s() -> f64 {
     seconds(used.ru_utime) + seconds(used.ru_stime)
 }
 
-/// What the used CPUs did beside the workers' and corun's own work, as a share of their time.
+/// Foreign load of the used CPUs, beside the workers' and corun's own work, as a share of their time.
 fn foreign_busy(activity: &Activity, cpus: &[u32], own_s: f64, elapsed_s: f64) -> Option<f64> {
     let shares = cpus.iter().map(|cpu| share(*activity.busy.get(cpu)?, elapsed_s));
     let busy: f64 = shares.sum::<Option<f64>>()?;
@@ -209,7 +209,7 @@ mod tests {
         counted(1e-9)
     }
 
-    /// What CPUs did, by an account that advances by so much.
+    /// Activity of CPUs by an account that advances by so much.
     fn counted(step_s: f64) -> Activity {
         let busy = [(0, 1.0), (1, 1.5), (4, 0.02)];
         let busy = busy.map(|(cpu, seconds)| (cpu, Busy { seconds, step_s }));

@@ -26,10 +26,10 @@ pub(super) struct Reading {
     cycles: BTreeMap<u32, Cycles>,
 }
 
-/// What happened between two readings.
+/// Activity between two readings.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Activity {
-    /// How long each CPU was busy.
+    /// Busy time of each CPU.
     pub busy: BTreeMap<u32, Busy>,
     /// Seconds for which all CPUs together were busy, as `/proc/stat` reports it.
     pub reported_busy_s: Option<f64>,
@@ -43,7 +43,7 @@ pub(super) struct Activity {
     pub ghz: Option<f64>,
 }
 
-/// How long a CPU was busy, by an account that advances in steps.
+/// Busy time of a CPU, by an account that advances in steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Busy {
     pub seconds: f64,
@@ -80,7 +80,7 @@ impl Processors {
         })
     }
 
-    /// What happened on these CPUs between two readings that lie `elapsed_s` seconds apart.
+    /// Activity of these CPUs between two readings that lie `elapsed_s` seconds apart.
     pub(super) fn activity(
         &self,
         before: &Reading,

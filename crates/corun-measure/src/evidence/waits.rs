@@ -12,12 +12,12 @@ const OF_WAKE_UP_NS: u64 = 100_000;
 /// A process is read again when it is older by a quarter.
 const GROWTH: f64 = 1.25;
 
-/// What the scheduler counts of a task.
+/// Scheduler's account of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TaskAccount {
     pub(crate) on_cpu_ns: u64,
     pub(crate) waited_ns: u64,
-    /// How often it got a CPU.
+    /// Number of times it got a CPU.
     pub(crate) turns: u64,
 }
 
@@ -39,7 +39,7 @@ impl TaskAccount {
         (self != Self::default()).then_some(self)
     }
 
-    /// What was waited since `earlier` beyond what wake-ups take.
+    /// Waiting time since `earlier` beyond what wake-ups take.
     fn waited_since(self, earlier: Self) -> u64 {
         let turns = self.turns.saturating_sub(earlier.turns);
         let waited = self.waited_ns.saturating_sub(earlier.waited_ns);
@@ -102,7 +102,7 @@ impl Waits {
         self.processes.insert(process, of_process);
     }
 
-    /// Whether it is time to read threads, whose accounts go away with them.
+    /// True if it is time to read threads, whose accounts go away with them.
     pub(crate) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.due_ns
     }

@@ -16,7 +16,7 @@ use super::steady::Progress;
 use super::watch::Sightings;
 use super::work::{Command, KernelTask, Task, Work};
 
-/// What one sample came to.
+/// Account of one sample.
 pub(super) struct Account {
     /// T.
     pub makespan: Duration,
@@ -24,9 +24,9 @@ pub(super) struct Account {
     pub throughput: f64,
     /// Other counts of the same work, per second.
     pub rates: BTreeMap<String, f64>,
-    /// How long parts of the work took.
+    /// Latencies of parts of the work.
     pub latencies: BTreeMap<String, Latency>,
-    /// What each worker did.
+    /// Samples of each worker.
     pub workers: Vec<WorkerSample>,
     /// The check value of each worker of a kernel; empty for commands.
     pub checks: Vec<u64>,
@@ -103,7 +103,7 @@ pub(super) fn account(
     Ok(Account { makespan, throughput, rates, latencies, workers, checks })
 }
 
-/// What the kernels counted beside operations, per second.
+/// Tallies of the kernels beside operations, per second.
 fn rates(
     kernel: &KernelTask,
     arm: &Arm,
@@ -124,14 +124,14 @@ fn rates(
     tallies.iter().enumerate().map(rate).collect()
 }
 
-/// What was subtracted from the time of a worker, in seconds; `None` where nothing was.
+/// Overhead subtracted from the time of a worker, in seconds; `None` where nothing was.
 fn subtracted(work: &Work, barrier: &StartBarrier, worker: usize) -> Option<f64> {
     let of_slot = || barrier.slot(worker).subtracted_ns.load(Ordering::Acquire);
     let is_kernel = matches!(work.task, Task::Kernel(_));
     is_kernel.then(of_slot).filter(|&ns| ns > 0).map(|ns| ns as f64 * 1e-9)
 }
 
-/// What the kernels' workers wrote into their slots.
+/// Reports of the kernels' workers in their slots.
 fn reported_by_kernels(
     work: &Work,
     arm: &Arm,

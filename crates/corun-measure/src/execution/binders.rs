@@ -69,10 +69,10 @@ const LIBRARIES: [(&str, &str); 5] = [
     ("libhpx", "set --hpx:bind=none"),
 ];
 
-/// How much of a program's beginning is searched for the names of libraries.
+/// Length of a program's beginning that is searched for the names of libraries.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// What is known of a command, each thing with the way to turn it off.
+/// Parts of a command that set affinities, each with the way to turn it off.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Binders {
     /// Wrappers and variables, which are there to bind.
@@ -108,12 +108,12 @@ impl Binders {
         Self { named, linked: libraries(&text), launches_ranks }
     }
 
-    /// Whether the command starts the ranks of an MPI program: they work, and it waits for them.
+    /// True if the command starts the ranks of an MPI program: they work, and it waits for them.
     pub(super) fn launch_ranks(&self) -> bool {
         self.launches_ranks
     }
 
-    /// What is to be said of a sample: libraries only where a worker was displaced.
+    /// Report on a sample: libraries only where a worker was displaced.
     pub(super) fn to_report(&self, is_displaced: bool) -> Vec<String> {
         let linked = self.linked.iter().filter(|_| is_displaced);
         self.named.iter().chain(linked).cloned().collect()

@@ -17,7 +17,7 @@ pub(super) struct Bindings {
     reserved: CpuSet,
 }
 
-/// Where a process and its memory are bound to.
+/// Binding of a process and its memory.
 pub(super) struct Binding {
     pub affinity: Affinity,
     pub memory: Option<MemoryPolicy>,
@@ -38,7 +38,7 @@ impl Bindings {
         self.inherited.cpus()
     }
 
-    /// Where workers are that are not pinned.
+    /// CPUs of workers that are not pinned.
     fn unpinned(&self) -> CpuSet {
         self.inherited.cpus().difference(&self.reserved)
     }
@@ -87,7 +87,7 @@ impl Bindings {
         let _ = self.inherited.apply(0);
     }
 
-    /// Whether each worker of an arm has a CPU of its own and corun another one, so that workers may
+    /// True if each worker of an arm has a CPU of its own and corun another one, so that workers may
     /// spin for a moment. The same answer for every placement of as many workers on as many CPUs.
     pub(super) fn has_cpu_apart(&self, arm: &Arm) -> bool {
         let mut used = arm.cpus.clone();

@@ -44,7 +44,7 @@ pub enum ExecutionError {
     /// A worker could not be put in its place.
     #[error("could not {stage}: {error}")]
     Start {
-        /// What was being done.
+        /// Stage of the start.
         stage: String,
         /// The system's answer.
         error: io::Error,
@@ -65,7 +65,7 @@ pub enum ExecutionError {
         found: String,
         /// The last lines that it wrote.
         output: String,
-        /// What the user can do about such a worker.
+        /// Advice about such a worker.
         next_step: Box<str>,
     },
     /// A built-in kernel could not be prepared in its process, or not go on.
@@ -77,9 +77,9 @@ pub enum ExecutionError {
         worker: usize,
         /// Why not.
         reason: String,
-        /// What would help.
+        /// Advice to the user.
         next_step: String,
-        /// How that ends corun.
+        /// Exit code.
         exit: Exit,
     },
     /// A worker took longer than allowed.
@@ -101,7 +101,7 @@ pub enum ExecutionError {
         worker: usize,
         /// The regular expression.
         pattern: String,
-        /// What was there instead.
+        /// Text found instead.
         found: String,
     },
     /// A file for the workers' input cannot be used.

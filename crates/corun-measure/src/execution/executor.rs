@@ -7,7 +7,7 @@ use corun_record::{Arm, Evidence, Latency, Sample, WorkerSample};
 
 use super::ExecutionError;
 
-/// What one run of an arm gave.
+/// Outcome of one run of an arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArmOutcome {
     /// T: from the common start until the last worker ended.
@@ -16,11 +16,11 @@ pub struct ArmOutcome {
     pub throughput: f64,
     /// Other counts of the same work, per second, by what is counted.
     pub rates: BTreeMap<String, f64>,
-    /// How long parts of the work took, by kind.
+    /// Latencies of parts of the work, by kind.
     pub latencies: BTreeMap<String, Latency>,
-    /// What each worker did.
+    /// Samples of each worker.
     pub workers: Vec<WorkerSample>,
-    /// What was seen beside the time.
+    /// Evidence beside the time.
     pub evidence: Evidence,
 }
 

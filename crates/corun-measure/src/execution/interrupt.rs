@@ -18,7 +18,7 @@ impl Interrupt {
         Ok((Self(reader), writer))
     }
 
-    /// The same wish, for another that waits.
+    /// A second handle of the interrupt, for another that waits.
     ///
     /// # Errors
     /// If the system has no descriptors left.
@@ -26,7 +26,7 @@ impl Interrupt {
         self.0.try_clone().map(Self)
     }
 
-    /// Whether the user wants to stop.
+    /// True if the user wants to stop.
     pub fn is_raised(&self) -> bool {
         let mut poll = libc::pollfd {
             fd: std::os::fd::AsRawFd::as_raw_fd(&self.0),

@@ -21,7 +21,7 @@ use super::overhead_timer::OverheadTimer;
 use super::start_barrier::{Stage, StartBarrier};
 use super::{latency_report, threads};
 
-/// What a kernel's process gets on its command line.
+/// Order to a kernel's process, on its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelWorkerOrder {
     /// The descriptor of the barrier; without one the workers begin as soon as all of this process are prepared, and
@@ -37,11 +37,11 @@ pub struct KernelWorkerOrder {
     pub cpus: Vec<u32>,
     /// The workload's name.
     pub workload: String,
-    /// Its parameters, `name=value`.
+    /// Parameters, `name=value`.
     pub parameters: Vec<String>,
     /// Operations of one run.
     pub operations: u64,
-    /// Whether to run again until all workers have finished a window.
+    /// True if to run again until all workers have finished a window.
     pub steady: bool,
 }
 
@@ -82,7 +82,7 @@ impl Refusal {
     }
 }
 
-/// What a refusal begins with.
+/// Prefix of a refusal.
 const REFUSED: &str = "corun kernel worker: ";
 
 impl<E: Actionable> From<E> for Refusal {

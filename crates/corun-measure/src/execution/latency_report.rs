@@ -10,7 +10,7 @@ use corun_workload::{Histogram, Latencies};
 
 use super::output::Capture;
 
-/// What such a line begins with.
+/// Prefix of such a line.
 const MARK: &str = "corun latencies: ";
 
 /// Writes a worker's latencies to standard output, if it has any.
@@ -38,7 +38,7 @@ pub(super) fn read(captures: &[Capture]) -> BTreeMap<String, Latency> {
     sums.into_iter().map(|(kind, histogram)| (kind, summary(&histogram))).collect()
 }
 
-/// What a record says of a histogram.
+/// Summary of a histogram for a record.
 pub(super) fn summary(histogram: &Histogram) -> Latency {
     Latency {
         count: Some(histogram.count()),

@@ -37,9 +37,9 @@ pub struct LocalExecutor {
     /// What is executed, found once.
     program: PathBuf,
     places: Bindings,
-    /// What in the command sets the affinity of its processes.
+    /// Parts of the command that set the affinity of its processes.
     binders: Binders,
-    /// What asks a service.
+    /// Load generator of a service.
     load: Option<PreparedLoad>,
     interrupt: Interrupt,
     /// The switch of SMT, where arms say in which state they run.
@@ -98,7 +98,7 @@ impl LocalExecutor {
         })
     }
 
-    /// What is run.
+    /// The task that is run.
     pub(crate) fn task(&self) -> &Task {
         &self.work.task
     }
@@ -309,7 +309,7 @@ impl Executor for LocalExecutor {
     }
 }
 
-/// How long workers may take to wake up before a sample.
+/// Time limit for workers to wake up before a sample.
 const ALERT_PATIENCE: Duration = Duration::from_millis(2);
 
 /// The kernels' workers that found themselves elsewhere after their work.

@@ -10,7 +10,7 @@ use std::ptr;
 
 use super::process_maps::{Region, private_memory};
 
-/// What exec is given, in memory of its own that is shared with the child rather than copied.
+/// Arguments of exec, in memory of its own that is shared with the child rather than copied.
 pub(crate) struct Execution {
     view: ExecutionView,
     length: usize,

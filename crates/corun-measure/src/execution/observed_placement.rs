@@ -10,7 +10,7 @@ use corun_machine::{Affinity, CpuSet};
 
 use super::threads;
 
-/// What is known of one process that has a place.
+/// Observed placement of one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ObservedPlacement {
     place: CpuSet,
@@ -18,9 +18,9 @@ pub(crate) struct ObservedPlacement {
     of_descendants: bool,
     /// CPUs outside the place that something of the process was allowed to use or seen on.
     outside: BTreeSet<u32>,
-    /// Whether an affinity was not the one that corun had set.
+    /// True if an affinity was not the one that corun had set.
     is_changed: bool,
-    /// Whether it moved, which nothing pinned to one CPU does.
+    /// True if it moved, which nothing pinned to one CPU does.
     has_moved: bool,
 }
 
@@ -81,7 +81,7 @@ impl ObservedPlacement {
         self.outside.extend(seen);
     }
 
-    /// What is to be said of it; `None` where it kept its place.
+    /// Displacement of a worker; `None` where it kept its place.
     pub(crate) fn displaced(&self, worker: usize) -> Option<corun_record::Displaced> {
         let is_displaced = self.is_changed || self.has_moved || !self.outside.is_empty();
         is_displaced.then(|| corun_record::Displaced {

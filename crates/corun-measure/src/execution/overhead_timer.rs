@@ -8,7 +8,7 @@ use corun_machine::kernel_clock::now_ns;
 pub(super) struct OverheadTimer {
     subtracted_ns: u64,
     spent_ns: u64,
-    /// What was spent before the run that ended last.
+    /// Time spent before the run that ended last.
     spent_before_ns: u64,
 }
 
@@ -31,7 +31,7 @@ impl OverheadTimer {
         self.subtracted_ns += of_all as u64;
     }
 
-    /// What was subtracted from all runs together, in nanoseconds.
+    /// Time subtracted from all runs together, in nanoseconds.
     pub(super) fn subtracted_ns(&self) -> u64 {
         self.subtracted_ns
     }

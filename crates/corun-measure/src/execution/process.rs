@@ -56,14 +56,14 @@ impl ExecImage {
     }
 }
 
-/// Where a worker's input comes from and its output goes.
+/// Input and output of a worker.
 pub(crate) struct Streams<'a> {
     pub input: BorrowedFd<'a>,
     pub output: BorrowedFd<'a>,
     pub errors: BorrowedFd<'a>,
 }
 
-/// How a worker is put in its place.
+/// Position of a worker.
 pub(crate) struct Position<'a> {
     pub affinity: &'a Affinity,
     pub memory: Option<&'a MemoryPolicy>,
@@ -96,7 +96,7 @@ pub(crate) struct Collected {
     /// As waitpid(2) gives it.
     pub status: i32,
     pub usage: libc::rusage,
-    /// What it left running.
+    /// Processes it left running.
     pub left: Vec<Leftover>,
 }
 

@@ -33,7 +33,7 @@ const CLOSED: u32 = 0;
 const ALERT: u32 = 1;
 const OPEN: u32 = 2;
 
-/// What one worker reports.
+/// Report of one worker.
 #[repr(C, align(64))]
 pub(crate) struct Slot {
     /// The [`Stage`] that failed, or 0.
@@ -61,7 +61,7 @@ pub(crate) struct Slot {
     pub tallies: [AtomicU64; MAX_TALLIES],
 }
 
-/// What a worker was doing when it failed before its work began.
+/// Stage at which a worker failed before its work began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Stage {
@@ -155,7 +155,7 @@ impl StartBarrier {
         self.file.as_raw_fd()
     }
 
-    /// Its shared memory, for as long as the barrier is there.
+    /// Shared memory, for as long as the barrier is there.
     pub(crate) fn view(&self) -> View {
         self.view
     }
@@ -208,7 +208,7 @@ impl StartBarrier {
         self.head().finished.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether all workers have finished a counted window.
+    /// True if all workers have finished a counted window.
     pub(crate) fn all_finished(&self) -> bool {
         self.head().finished.load(Ordering::Acquire) as usize >= self.view.workers
     }

@@ -12,7 +12,7 @@ pub(crate) struct Progress {
     workers: Vec<(u32, u64)>,
 }
 
-/// What to do after a worker's run has ended.
+/// Action after a worker's run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Others still run; this worker rests.
@@ -61,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// What so many of each worker, in worker order, are per second of all workers.
+    /// Rate per second of all workers, for so many of each, in worker order.
     pub(crate) fn per_second(&self, counts: impl Iterator<Item = u64>) -> f64 {
         if self.steady {
             counts.zip(self.workers()).map(|(count, (_, seconds))| count as f64 / seconds).sum()

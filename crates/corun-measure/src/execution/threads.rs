@@ -33,7 +33,7 @@ pub(crate) fn workers_among(threads: &[libc::pid_t], workers: usize) -> Option<&
     }
 }
 
-/// Whether a thread (0 is the calling one) may run on this CPU alone.
+/// True if a thread (0 is the calling one) may run on this CPU alone.
 pub(crate) fn is_on_only(thread: libc::pid_t, cpu: u32) -> bool {
     Affinity::of(thread).is_ok_and(|affinity| affinity.cpus() == [cpu].into())
 }
@@ -70,7 +70,7 @@ pub(crate) fn cpu_of(process: libc::pid_t, thread: libc::pid_t) -> Option<u32> {
     u32::try_from(TaskStat::parse(&stat)?.field(39)?).ok()
 }
 
-/// How often a process's first thread moved between CPUs, also after its end.
+/// Migrations of a process's first thread between CPUs, also after its end.
 pub(crate) fn migrations_of(process: libc::pid_t) -> Option<u64> {
     migrations(&corun_files::kernel_text(format!("/proc/{process}/sched")).ok()?)
 }
@@ -81,12 +81,12 @@ fn migrations(sched: &str) -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// How long a thread has been on a CPU, in nanoseconds: the first field of its `schedstat`.
+/// Time that a thread has been on a CPU, in nanoseconds: the first field of its `schedstat`.
 pub(crate) fn on_cpu_ns(process: libc::pid_t, thread: libc::pid_t) -> Option<u64> {
     Some(TaskAccount::of(process, thread)?.on_cpu_ns)
 }
 
-/// Whether the first thread used at least half as much CPU time as the others on average. Times of
+/// True if the first thread used at least half as much CPU time as the others on average. Times of
 /// one another are compared, for on a busy machine even a worker may get little.
 fn first_works(before: &[u64], after: &[u64]) -> bool {
     let mut used = before.iter().zip(after).map(|(before, after)| after.saturating_sub(*before));
@@ -238,7 +238,7 @@ impl<'a> ThreadPinner<'a> {
         thread_times.map(Option::unwrap_or_default).collect()
     }
 
-    /// How the threads were kept in place in the end.
+    /// Pinning of the threads in the end.
     pub(crate) fn pinning(&self) -> Pinning {
         if self.pinned { Pinning::Pinned } else { Pinning::SetPinned }
     }

@@ -23,27 +23,27 @@ use super::process::Process;
 use super::threads::{self, ThreadPinner};
 use crate::evidence::Waits;
 
-/// What ended.
+/// A process that ended.
 pub(crate) struct Ended {
     /// The process's place among those of the sample.
     pub process: usize,
     /// When, in nanoseconds of the monotonic clock.
     pub at_ns: u64,
-    /// How.
+    /// Exit status.
     pub status: ExitStatus,
-    /// What it used.
+    /// Resources it used.
     pub usage: libc::rusage,
     /// Moves between CPUs, of a process with one thread where the kernel shows them.
     pub migrations: Option<u64>,
 }
 
-/// How often each worker was seen on each CPU.
+/// Number of times each worker was seen on each CPU.
 pub(crate) type Sightings = Vec<BTreeMap<u32, u32>>;
 
 /// The processes of one sample that still run.
 pub(crate) struct Watch<'a> {
     live: Vec<(usize, Process)>,
-    /// What ended at the same moment as something already reported.
+    /// Processes that ended at the same moment as something already reported.
     ended: VecDeque<Ended>,
     interrupt: &'a Interrupt,
     /// Whose watchdog ends the processes' groups should corun die.
@@ -53,18 +53,18 @@ pub(crate) struct Watch<'a> {
     sighting: Option<Sightings>,
     /// Moves between CPUs before the common start, by process id.
     moved_before: BTreeMap<libc::pid_t, Option<u64>>,
-    /// How long workers wait for their CPUs.
+    /// Waiting times of workers for their CPUs.
     waits: Waits,
     pinner: Option<ThreadPinner<'a>>,
     deadline_ns: Option<u64>,
     started_ns: u64,
     /// Of each process of the sample that has a place of its own.
     observed_placement: Vec<ObservedPlacement>,
-    /// What processes left running, of commands only.
+    /// Processes left running, of commands only.
     left: Option<Vec<Leftover>>,
 }
 
-/// What woke the watch.
+/// Event that woke the watch.
 pub(crate) enum Event {
     /// A process ended.
     Ended(Ended),
@@ -108,7 +108,7 @@ impl<'a> Watch<'a> {
         self.observed_placement = places.map(ObservedPlacement::new).collect();
     }
 
-    /// What the only process starts has these CPUs together, and the process itself is not looked at.
+    /// Expects that what the only process starts has these CPUs together, and the process itself is not looked at.
     pub(crate) fn expect_ranks(&mut self, cpus: &[u32]) {
         let place = cpus.iter().copied().collect();
         self.observed_placement = vec![ObservedPlacement::of_descendants(place)];
@@ -130,7 +130,7 @@ impl<'a> Watch<'a> {
         of_processes.filter_map(|(worker, it)| it.displaced(worker)).chain(of_pinner).collect()
     }
 
-    /// What the processes left running when they ended.
+    /// Processes that were left running when they ended.
     pub(crate) fn left_running(&mut self) -> Vec<LeftRunning> {
         let left = self.left.take().unwrap_or_default().into_iter();
         left.map(|it| LeftRunning { name: it.name, ended: it.ended }).collect()
@@ -189,12 +189,12 @@ impl<'a> Watch<'a> {
         self.live.iter().map(|(_, process)| process.id)
     }
 
-    /// Where workers were seen.
+    /// CPUs on which workers were seen.
     pub(crate) fn sightings(&mut self) -> Option<Sightings> {
         self.sighting.take()
     }
 
-    /// How the threads were pinned, where this watch pinned them.
+    /// Pinning of the threads, where this watch pinned them.
     pub(crate) fn pinning(&self) -> Option<corun_record::Pinning> {
         self.pinner.as_ref().map(ThreadPinner::pinning)
     }

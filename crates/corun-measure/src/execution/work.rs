@@ -18,12 +18,12 @@ use crate::cores::Core;
 /// The text in a command that stands for the number of workers.
 pub const WORKERS: &str = "{workers}";
 
-/// What is run, and how workers come about.
+/// The work, and the kind of its workers.
 #[derive(Debug, Clone)]
 pub struct Work {
     /// A command or a kernel.
     pub task: Task,
-    /// How workers come about.
+    /// Kind of the workers.
     pub mode: Mode,
     /// Start copies again until all have finished a counted window.
     pub steady: bool,
@@ -51,15 +51,15 @@ pub enum Task {
 pub struct Command {
     /// The program and its arguments, `{workers}` not yet replaced.
     pub argv: Vec<OsString>,
-    /// Its whole environment.
+    /// Whole environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its working directory, if not corun's own.
+    /// Working directory, if not corun's own.
     pub directory: Option<PathBuf>,
     /// A file for its standard input; nothing by default.
     pub input: Option<PathBuf>,
     /// The exit status that counts as success.
     pub expected_exit: i32,
-    /// Where in its output it says its own throughput: the last match of the only group.
+    /// Pattern of its own throughput in its output: the last match of the only group.
     pub throughput: Option<Regex>,
     /// The argument that is its number of operations, as an index into `argv`, where it has one.
     pub operations_argument: Option<usize>,
@@ -72,11 +72,11 @@ pub struct KernelTask {
     pub corun: PathBuf,
     /// The workload's name.
     pub workload: String,
-    /// Its parameters, `name=value`.
+    /// Parameters, `name=value`.
     pub parameters: Vec<(String, String)>,
     /// Operations of one run of one worker.
     pub operations: u64,
-    /// What workers on these logical CPUs run instead, where the work is a mix.
+    /// Work of workers on these logical CPUs instead, where the work is a mix.
     pub others: BTreeMap<u32, KernelTask>,
 }
 
@@ -211,7 +211,7 @@ impl KernelTask {
         Self { others, ..kernels[0].clone() }
     }
 
-    /// What the worker on this logical CPU runs.
+    /// Work of the worker on this logical CPU.
     pub(crate) fn on(&self, cpu: Option<&u32>) -> &Self {
         cpu.and_then(|cpu| self.others.get(cpu)).unwrap_or(self)
     }
@@ -279,7 +279,7 @@ impl KernelTask {
     }
 }
 
-/// Whether an argument of a command, or a variable of its environment, holds its number of workers.
+/// True if an argument of a command, or a variable of its environment, holds its number of workers.
 pub fn names_workers(argv: &[OsString], environment: &[(OsString, OsString)]) -> bool {
     let values = environment.iter().map(|(_, value)| value);
     let mut texts = argv.iter().skip(1).chain(values);

@@ -17,7 +17,7 @@ use super::work::{Command, Task, Work};
 /// Bytes of output searched for its last lines.
 const TAIL: usize = 4096;
 
-/// Whether a process ended as it should.
+/// True if a process ended as it should.
 pub(super) fn succeeded(work: &Work, status: ExitStatus) -> bool {
     status.code() == Some(expected_exit(work))
 }
@@ -94,8 +94,7 @@ pub(super) fn of_end(
     }
 }
 
-/// What to do about a command that failed: one that asks for CPUs outside its place may be refused,
-/// and succeeds by itself.
+/// Advice about a command that failed: one that asks for CPUs outside its place may be refused, and succeeds by itself.
 fn after_failure(binders: &[String]) -> String {
     let by_itself =
         "Make the command succeed by itself first; `--expect-exit N` accepts another status.";

@@ -20,7 +20,7 @@ const FEWEST_RUNS: u32 = 2;
 pub(crate) struct Pace<'a> {
     arms: &'a [Arm],
     schedule: &'a BlockSchedule,
-    /// How often each arm or twin ran, and the latest run of each arm, whether of itself or its twin.
+    /// Runs of each arm or twin, and the latest run of each arm, whether of itself or its twin.
     runs: BTreeMap<&'a str, u32>,
     latest: BTreeMap<&'a str, Duration>,
     /// The arm of the first run, as long as it has not run again.
@@ -30,7 +30,7 @@ pub(crate) struct Pace<'a> {
 /// The least possible experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LeastExperiment {
-    /// Its runs, those that are not counted included.
+    /// Runs, those that are not counted included.
     pub runs: u32,
     /// When it would end, from the start of the experiment.
     pub end: Duration,
@@ -53,7 +53,7 @@ impl<'a> Pace<'a> {
         self.latest.insert(original, took);
     }
 
-    /// Whether every arm has run, and more than one run says so.
+    /// True if every arm has run, and more than one run says so.
     pub(crate) fn is_known(&self) -> bool {
         let has_run = |arm: &Arm| self.latest.contains_key(arm.id.as_str());
         self.done() >= FEWEST_RUNS
@@ -86,8 +86,8 @@ impl<'a> Pace<'a> {
         LeastExperiment { runs, end: spent.saturating_add(left) }
     }
 
-    /// What a run of an arm takes. An arm that has not run takes as long as the fastest; the one that ran
-    /// first of all no longer than the slowest of the others.
+    /// Expected duration of a run of an arm. An arm that has not run takes as long as the fastest; the
+    /// one that ran first of all no longer than the slowest of the others.
     fn run_of(&self, arm: &Arm) -> Duration {
         let original = arm.twin_of.as_deref().unwrap_or(&arm.id);
         let others = || {

@@ -49,7 +49,7 @@ pub enum LayoutError {
 }
 
 impl LayoutError {
-    /// That no core is of this type, where those are of these.
+    /// Error that no core is of this type, where those are of these.
     pub(crate) fn unknown_core_type(wanted: &str, known: &[Option<String>]) -> Self {
         let known: Vec<_> =
             known.iter().map(|known| known.as_deref().unwrap_or("(only one)")).collect();

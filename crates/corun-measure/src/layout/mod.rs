@@ -16,7 +16,7 @@ pub use error::LayoutError;
 
 use crate::cores::{Core, core_types};
 
-/// What the user wants of the layout; an empty list of placements means every possible one.
+/// Request of the user for the layout; an empty list of placements means every possible one.
 #[derive(Debug, Clone, Default)]
 pub struct LayoutRequest {
     /// The placements wanted; one that is not possible is then an error.
@@ -29,7 +29,7 @@ pub struct LayoutRequest {
     pub core_type: Option<String>,
     /// An extra variant of every arm with several workers, for instance data sharing a line.
     pub variant: Option<Variant>,
-    /// Where SMT is switched: the logical CPUs that SMT off takes away. Arms then say in which state
+    /// Logical CPUs, where SMT is switched, that SMT off takes away. Arms then say in which state
     /// they run, and those that leave siblings alone also run with SMT off.
     pub taken_by_smt_off: Option<CpuSet>,
     /// Why cores have a single usable logical CPU, where they do.

@@ -22,17 +22,17 @@ pub struct ServiceRequest {
     pub load: Vec<OsString>,
     /// A command that asks the fresh server first and is not counted.
     pub warmup: Option<Vec<OsString>>,
-    /// How it is known that the server is ready.
+    /// Readiness check of the server.
     pub ready: Readiness,
-    /// How long that may take.
+    /// Time limit of the readiness check.
     pub ready_limit: Duration,
     /// The signal that asks the server to stop.
     pub stop_signal: StopSignal,
-    /// How long that may take.
+    /// Time limit of the stop.
     pub stop_limit: Duration,
     /// The load's logical CPUs; by default chosen from those that the server can do without.
     pub load_cpus: Option<CpuSet>,
-    /// Where the load says what it measured, where it is no generator that corun knows.
+    /// Report of the load on what it measured, where it is no generator that corun knows.
     pub report: LoadReport,
     /// The whole environment of all of them.
     pub environment: Vec<(OsString, OsString)>,

@@ -17,7 +17,7 @@ use super::grid::Grid;
 use crate::execution::WORKERS;
 use crate::request::WorkRequest;
 
-/// What is around the program: which tools have a use for a line.
+/// Context of the program: which tools have a use for a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessContext {
     /// Names of the programs in question that the search path has.
@@ -80,7 +80,7 @@ impl ProcessContext {
     }
 }
 
-/// Whether an executable names a library of OpenMP, as those do that are linked with one.
+/// True if an executable names a library of OpenMP, as those do that are linked with one.
 fn links_openmp(program: &Path) -> bool {
     let Ok(pattern) = Regex::new(OPENMP_LIBRARIES) else { return false };
     corun_files::bytes(program, EXECUTABLE)
@@ -121,7 +121,7 @@ struct Plan<'a> {
     mode: Mode,
     /// The command with its number of workers.
     argv: Vec<String>,
-    /// Its variables with that number, as a shell takes them before a command.
+    /// Variables with that number, as a shell takes them before a command.
     variables: Vec<(String, String)>,
     is_java: bool,
     is_mpi: bool,
@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
         !self.arm.cpus.is_empty()
     }
 
-    /// Whether no two workers share a core.
+    /// True if no two workers share a core.
     fn is_one_a_core(&self) -> bool {
         matches!(self.arm.placement, Placement::Spread(_))
     }

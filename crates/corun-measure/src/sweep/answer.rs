@@ -101,15 +101,14 @@ impl<'a> Story<'a> {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// That the best may also lie elsewhere.
+    /// Remark that the best may also lie elsewhere.
     fn untried(&self) -> Option<String> {
         self.outcome
             .is_cut_short
             .then(|| "Numbers of workers beside the best of these were not all tried.".to_owned())
     }
 
-    /// What more throughput costs in latency, where parts of the work are timed and another candidate is
-    /// much quicker.
+    /// Cost in latency of more throughput, where parts of the work are timed and another candidate is much quicker.
     fn latency(&self) -> Option<String> {
         if self.schedule.goal != Goal::Throughput {
             return None;
@@ -267,7 +266,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Whether load of others decides what is said of the chosen candidate, or of one that it is compared with in the end.
+    /// True if load of others decides what is said of the chosen candidate, or of one that it is compared with in the end.
     fn is_disturbed(&self) -> bool {
         let last = [Standing::Chosen, Standing::Equal, Standing::Undecided];
         last.into_iter().flat_map(|standing| self.of(standing)).any(|tried| {
@@ -281,7 +280,7 @@ impl<'a> Story<'a> {
     }
 }
 
-/// That the program waits, so that the number of workers says how many may wait at once.
+/// Remark that the program waits, so that the number of workers says how many may wait at once.
 fn waiting(cpu_share: Option<f64>) -> Option<String> {
     let share = cpu_share.filter(|&share| cpu_use::hardly_uses_a_cpu(share))?;
     Some(format!(
@@ -302,7 +301,7 @@ fn count(workers: u32) -> String {
     }
 }
 
-/// Where the workers of an arm are, in words.
+/// Placement of the workers of an arm, in words.
 fn how(arm: &Arm, grid: &Grid) -> String {
     let cores = match arm.cores {
         1 => "1 core".to_owned(),

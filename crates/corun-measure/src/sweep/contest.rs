@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use corun_stats::{Estimate, ForeignLoad, noise_floor, steady};
 
-/// What a candidate scored in a block.
+/// Score of a candidate in a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Score {
     /// The natural logarithm of what the goal is about; more is better.

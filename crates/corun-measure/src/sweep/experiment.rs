@@ -24,7 +24,7 @@ use crate::foreign_load;
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Points are added while so many more blocks fit into the time.
 const MIN_BLOCKS_LEFT: u32 = 4;
-/// Where the work is fixed, a candidate that takes so many times as long as another one is ended: it is not the answer.
+/// Factor of time after which a candidate with fixed work is ended: it is not the answer.
 const TOO_SLOW: u32 = 20;
 /// But not before this, in which an interruption of the machine may fall.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ const USES_ITS_CPUS: f64 = 0.9;
 /// The part of the design that the blocks need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepSchedule {
-    /// What the best candidate is best at.
+    /// Goal of the sweep.
     pub goal: Goal,
     /// Of equal candidates, choose the one with the most workers.
     pub most_workers: bool,
@@ -71,7 +71,7 @@ pub trait SweepObserver {
 /// A candidate of a finished sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateOutcome {
-    /// Its arm.
+    /// Arm of the candidate.
     pub arm: Arm,
     /// The blocks in which it ran.
     pub blocks: u32,
@@ -81,7 +81,7 @@ pub struct CandidateOutcome {
     pub beside_chosen: Option<corun_stats::Estimate>,
 }
 
-/// What a sweep found.
+/// Outcome of a sweep.
 #[derive(Debug)]
 pub struct SweepOutcome {
     /// The candidates, in the order in which they joined.
@@ -141,7 +141,7 @@ pub fn run_sweep(
     }
 }
 
-/// What the warm-up showed.
+/// Result of the warm-up.
 #[derive(Debug, Clone, Copy)]
 struct Warm {
     leaves_cpus_idle: bool,
@@ -181,7 +181,7 @@ fn cpu_share(outcome: &ArmOutcome, arm: &Arm) -> f64 {
     used / (outcome.makespan.as_secs_f64() * f64::from(arm.workers) * left)
 }
 
-/// Whether only this number of workers failed, so that another may do.
+/// True if only this number of workers failed, so that another may do.
 fn is_of_the_candidate(error: &ExecutionError) -> bool {
     matches!(error, ExecutionError::Failed { .. } | ExecutionError::Timeout { .. })
 }
@@ -194,7 +194,7 @@ struct Sweep<'a> {
     samples: Vec<Sample>,
     failures: BTreeMap<usize, String>,
     first_failure: Option<ExecutionError>,
-    /// How long the last run of each candidate took.
+    /// Duration of the last run of each candidate.
     durations: BTreeMap<usize, Duration>,
     /// A sample has shown what the goal is about.
     is_scored: bool,
@@ -355,7 +355,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// How long the next block will probably take.
+    /// Probable duration of the next block.
     fn block_time(&self) -> Duration {
         let running = self.search.running();
         let known: Vec<Duration> =
@@ -380,7 +380,7 @@ impl Sweep<'_> {
         })
     }
 
-    /// Whether a run was ended because the time allowed is over, and not because the candidate is slow.
+    /// True if a run was ended because the time allowed is over, and not because the candidate is slow.
     fn is_out_of_time(&self, error: &ExecutionError, executor: &dyn Executor) -> bool {
         let is_over = executor.elapsed() >= self.schedule.max_time;
         is_over && matches!(error, ExecutionError::Timeout { .. })
@@ -435,7 +435,7 @@ fn displacement(outcome: &ArmOutcome) -> Option<String> {
     ))
 }
 
-/// What a sample has to show, in words.
+/// Goal of a sample, in words.
 fn goal_of(goal: Goal) -> &'static str {
     match goal {
         Goal::Throughput => "throughput",

@@ -8,7 +8,7 @@ use corun_record::{Arm, Placement};
 
 use crate::cores::Core;
 
-/// How the workers of a candidate are placed.
+/// Placement family of a candidate's workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// Pinned, one on each core first, then on siblings.
@@ -22,7 +22,7 @@ pub enum Family {
 /// A number of workers and how they are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Point {
-    /// How they are placed.
+    /// Their placement family.
     pub family: Family,
     /// The workers, one at least.
     pub workers: u32,
@@ -72,7 +72,7 @@ impl Grid {
             .filter(|&point| self.has(point))
     }
 
-    /// Whether the point is an arm of its own: pinned workers need a logical CPU each, and packed ones
+    /// True if the point is an arm of its own: pinned workers need a logical CPU each, and packed ones
     /// must not lie where dealt ones do. The kernel places any number.
     pub fn has(&self, point: Point) -> bool {
         match point.family {

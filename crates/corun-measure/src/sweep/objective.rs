@@ -23,7 +23,7 @@ pub(crate) fn slowest_p99(sample: &Sample) -> Option<f64> {
     sample.latencies.values().filter_map(|latency| latency.p99_s).reduce(f64::max)
 }
 
-/// Whether of equally good candidates the one with the most workers is the answer: where each worker
+/// True if of equally good candidates the one with the most workers is the answer: where each worker
 /// does work of its own, as many as run without slowing down each other are wanted.
 pub(crate) fn wants_most_workers(goal: Goal, mode: Mode) -> bool {
     goal == Goal::Latency && matches!(mode, Mode::Copies | Mode::WorkersPerWorker)

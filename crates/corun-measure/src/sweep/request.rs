@@ -28,20 +28,20 @@ use crate::measurement::{MeasureError, machine_summary};
 use crate::prepared::PreparedWork;
 use crate::request::{REPORTED, Request};
 
-/// What a program that uses OpenMP was not told.
+/// Setting that a program with OpenMP did not get.
 const OPENMP_COPIES: &str = "How many threads the program itself should use: copies of it were started, though it uses \
                              OpenMP. `--env OMP_NUM_THREADS={workers}` before the command sweeps its threads.";
 
-/// What is wanted of a sweep.
+/// Request of a sweep.
 #[derive(Debug, Clone)]
 pub struct SweepRequest {
-    /// What to run; its placements and blocks are not used.
+    /// The run; its placements and blocks are not used.
     pub run: Request,
-    /// What the best candidate is best at.
+    /// Goal of the sweep.
     pub goal: Goal,
     /// CPU time that a quota allows in a second, in CPUs, and a sentence on each limit of the CPUs.
     pub quota: Option<f64>,
-    /// What limits the CPUs, a sentence each.
+    /// Limits of the CPUs, a sentence each.
     pub limits: Vec<String>,
     /// What may limit the CPUs and could not be read, a sentence each.
     pub unknown_limits: Vec<String>,
@@ -56,7 +56,7 @@ pub struct ThreadSearch<'a> {
     grid: Grid,
     workload: Workload,
     executor: LocalExecutor,
-    /// How long a run of a built-in kernel should take, and its fewest operations.
+    /// Time that a run of a built-in kernel should take, and its fewest operations.
     sample_time: Option<(Duration, u64)>,
     caveats: Vec<Caveat>,
     unknown: Vec<String>,
@@ -297,7 +297,7 @@ fn observations(
     seen
 }
 
-/// What limits trust before anything has run. That there are no siblings limits what can be known, not whether it is so.
+/// Limits of trust before anything has run. That there are no siblings limits what can be known, not whether it is so.
 fn before_a_sweep(mut caveats: Vec<Caveat>, has_siblings: bool) -> Vec<Caveat> {
     caveats.retain(|caveat| has_siblings || caveat.kind != "doctor-smt");
     caveats
@@ -317,7 +317,7 @@ fn block_means(
     Some(blocks.values().map(|logs| logs.iter().sum::<f64>() / logs.len() as f64).collect())
 }
 
-/// What this machine does not show.
+/// Facts that this machine does not show.
 fn unknown(machine: &Machine, cores: &[crate::cores::Core]) -> Vec<String> {
     let mut unknown = Vec::new();
     if cores.iter().all(|core| core.cpus.len() < 2) {

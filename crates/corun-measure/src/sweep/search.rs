@@ -23,7 +23,7 @@ const FINEST: u32 = 8;
 /// The most workers that the kernel places, in workers for each logical CPU.
 const MAX_OVERSUBSCRIBED: u32 = 16;
 
-/// What a search goes by.
+/// Rules of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rules {
     /// The confidence of the answer, and the analyses that share it.
@@ -64,18 +64,18 @@ enum State {
     Failed,
 }
 
-/// What the blocks so far say.
+/// Conclusion from the blocks so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
     /// The index of the point to use.
     pub chosen: usize,
-    /// How sure that is.
+    /// Certainty of the conclusion.
     pub verdict: ThreadVerdict,
     /// The standing of every point, by index.
     pub standings: Vec<Standing>,
     /// By how much another point may be better at most, on the log scale.
     pub regret: Option<f64>,
-    /// Whether more blocks would change nothing.
+    /// True if more blocks would change nothing.
     pub(crate) is_settled: bool,
 }
 
@@ -310,7 +310,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// How much better than the point any other one may be that is not dropped.
+    /// Regret: how much better than the point any other may be that is not dropped.
     fn regret(&self, index: usize) -> Option<f64> {
         let others = self.alive().into_iter().filter(|&other| other != index);
         let highs = others.map(|other| Some(self.difference(other, index)?.high));
@@ -341,7 +341,7 @@ impl<'a> Search<'a> {
         Some(Conclusion { chosen, verdict, standings, regret, is_settled })
     }
 
-    /// What is known of a point beside the chosen one.
+    /// Standing of a point beside the chosen one.
     fn beside(&self, index: usize, chosen: usize) -> Standing {
         if index == chosen {
             return Standing::Chosen;
@@ -360,13 +360,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether two points are shown to differ by no more than the practical bound.
+    /// True if two points are shown to differ by no more than the practical bound.
     fn is_equal(&self, one: usize, other: usize) -> bool {
         let practical = self.rules.practical;
         self.difference(one, other).is_some_and(|it| -practical <= it.low && it.high <= practical)
     }
 
-    /// Whether more blocks would change nothing, given that no point is to be added.
+    /// True if more blocks would change nothing, given that no point is to be added.
     pub(crate) fn is_settled(&self) -> bool {
         self.conclude().is_some_and(|conclusion| conclusion.is_settled)
     }

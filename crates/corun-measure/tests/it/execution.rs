@@ -335,7 +335,7 @@ fn groups_of(process: i32) -> Vec<PathBuf> {
     folders.map(PathBuf::from).filter(|folder| folder.exists()).collect()
 }
 
-/// Whether a process has ended; one that nobody has collected yet has ended too.
+/// True if a process has ended; one that nobody has collected yet has ended too.
 fn is_gone(process: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, fields)| fields.trim_start().starts_with(['Z', 'X']))

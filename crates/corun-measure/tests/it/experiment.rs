@@ -13,13 +13,13 @@ use corun_record::{Arm, EndReason, Ending, Evidence, Placement, Sample, SmtState
 /// Notes what ran; each run takes a second of its own clock, unless something else is said.
 #[derive(Default)]
 struct Fake {
-    /// What a run takes that does not take a second, by the number of the run.
+    /// Duration of a run that does not take a second, by the number of the run.
     seconds: BTreeMap<usize, u64>,
     clock: Duration,
     ran: Vec<String>,
     /// The CPUs that each run had to pin its workers to.
     pinned: Vec<Vec<u32>>,
-    /// What to answer instead of success, by the number of the run.
+    /// Answer instead of success, by the number of the run.
     failure: BTreeMap<usize, fn() -> ExecutionError>,
 }
 

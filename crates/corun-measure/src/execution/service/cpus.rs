@@ -24,7 +24,7 @@ pub struct CpuSplit {
     pub server: Vec<Core>,
     /// The load's logical CPUs; empty where there is one core only, which both then use.
     pub load: CpuSet,
-    /// What the division means for the result, where corun chose it.
+    /// Caveat on the division, where corun chose it.
     pub caveat: Option<Caveat>,
 }
 

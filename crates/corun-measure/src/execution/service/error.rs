@@ -15,13 +15,13 @@ pub enum ServiceError {
     /// Another program has the server's place.
     #[error("expected nothing at {place} before the server starts, found something that answers")]
     AlreadyAnswers {
-        /// Where the server is to answer.
+        /// Address of the server.
         place: String,
     },
     /// The server ended before it was ready.
     #[error("expected the server to become ready, found that it ended with {found}{}", last_lines(.output))]
     EndedEarly {
-        /// How it ended.
+        /// Description of its end.
         found: String,
         /// The last lines that it wrote.
         output: String,
@@ -29,7 +29,7 @@ pub enum ServiceError {
     /// The server was not ready in time.
     #[error("expected {awaited} within {seconds} s, found none{}", last_lines(.output))]
     NeverReady {
-        /// What was waited for.
+        /// Condition that was waited for.
         awaited: String,
         /// The time allowed, in seconds.
         seconds: f64,
@@ -39,7 +39,7 @@ pub enum ServiceError {
     /// The server ended while the load asked it.
     #[error("expected the server to run until the load ends, found that it ended with {found}{}", last_lines(.output))]
     EndedUnderLoad {
-        /// How it ended.
+        /// Description of its end.
         found: String,
         /// The last lines that it wrote.
         output: String,
@@ -57,7 +57,7 @@ pub enum ServiceError {
     LoadFailed {
         /// The load or what comes before it.
         which: &'static str,
-        /// How it ended.
+        /// Description of its end.
         found: String,
         /// The last lines that it wrote.
         output: String,
@@ -67,9 +67,9 @@ pub enum ServiceError {
     NoFigure {
         /// The figure.
         what: String,
-        /// Where it was to be.
+        /// Place of the number.
         place: String,
-        /// What was there.
+        /// Text that was there.
         found: String,
         /// The last lines that the load wrote.
         output: String,
@@ -85,9 +85,9 @@ pub enum ServiceError {
     /// The CPUs for the load cannot be used.
     #[error("expected CPUs for the load out of {usable}, found \"{wanted}\"")]
     LoadCpus {
-        /// What was asked for.
+        /// CPUs asked for.
         wanted: CpuSet,
-        /// What this process may use.
+        /// CPUs that this process may use.
         usable: CpuSet,
     },
     /// The load would have every core.

@@ -54,12 +54,12 @@ impl Generator {
         NAMES.map(|(name, _)| name).join(", ")
     }
 
-    /// Its usual name.
+    /// Usual name.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(_, generator)| *generator == self).map_or("", |(name, _)| name)
     }
 
-    /// What it calls its requests.
+    /// Noun for its requests.
     pub(super) fn requests(self) -> &'static str {
         match self {
             Self::Pgbench => "transactions",
@@ -105,7 +105,7 @@ impl Generator {
         }
     }
 
-    /// What the report says of requests that got another answer than success.
+    /// Report on requests that got another answer than success.
     pub(super) fn failed_requests(text: &str) -> Option<String> {
         let failed = number(r"Non-2xx(?: or 3xx)? responses:\s+(\d+)", text).ok()?;
         Some(format!("{failed} answers that were none (another status than 2xx)"))
@@ -181,8 +181,8 @@ fn redis_benchmark(text: &str) -> Latency {
     }
 }
 
-/// Its logs have a line a transaction, the third number of which are microseconds; under `--rate`
-/// they run from when the transaction was due.
+/// Latencies by its logs, which have a line a transaction, the third number of which are
+/// microseconds; under `--rate` they run from when the transaction was due.
 fn pgbench(scratch: &Path) -> Latency {
     let mut histogram = Histogram::new();
     let files = std::fs::read_dir(scratch).into_iter().flatten().flatten();

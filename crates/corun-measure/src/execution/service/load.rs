@@ -28,7 +28,7 @@ impl Program {
 pub(in crate::execution) struct PreparedLoad {
     pub load: Program,
     pub warmup: Option<Program>,
-    /// Where the load writes what corun asked it for.
+    /// Folder in which the load writes what corun asked it for.
     scratch: TempDir,
 }
 
@@ -49,7 +49,7 @@ impl PreparedLoad {
         Ok(Self { load: Program::find(load)?, warmup, scratch })
     }
 
-    /// Where the load writes what corun asked it for.
+    /// Folder in which the load writes what corun asked it for.
     pub(super) fn scratch(&self) -> &Path {
         self.scratch.path()
     }

@@ -33,13 +33,13 @@ pub(super) use sample::ServiceSample;
 pub struct Service {
     /// The server; `{workers}` in its arguments becomes the arm's number of workers.
     pub server: Command,
-    /// How it is known that it answers.
+    /// Readiness check: how it is known that it answers.
     pub ready: Readiness,
-    /// How long it may take until then.
+    /// Time limit of the readiness check.
     pub ready_limit: Duration,
     /// The signal that asks it to stop.
     pub stop_signal: StopSignal,
-    /// How long it may take to do so.
+    /// Time limit of its end.
     pub stop_limit: Duration,
     /// The load generator.
     pub load: Command,
@@ -47,7 +47,7 @@ pub struct Service {
     pub warmup: Option<Command>,
     /// The logical CPUs of the load; empty where it has none of its own.
     pub load_cpus: CpuSet,
-    /// Where the load says what it measured.
+    /// Report of the load on what it measured.
     pub report: LoadReport,
 }
 
@@ -69,7 +69,7 @@ impl StopSignal {
     pub const ALL: [(&str, Self); 4] =
         [("TERM", Self::Term), ("INT", Self::Int), ("QUIT", Self::Quit), ("KILL", Self::Kill)];
 
-    /// Its name without `SIG`.
+    /// Name without `SIG`.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, signal)| *signal == self).map_or("TERM", |(name, _)| name)
     }

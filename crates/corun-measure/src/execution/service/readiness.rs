@@ -16,7 +16,7 @@ pub enum Readiness {
     Port {
         /// As the user named it.
         name: String,
-        /// What that stands for.
+        /// Addresses that the name stands for.
         addresses: Vec<SocketAddr>,
     },
     /// When this socket takes a connection.
@@ -25,11 +25,11 @@ pub enum Readiness {
     Line(Regex),
 }
 
-/// How long a connection may take: a host that does not answer must not hold up the next try.
+/// Time limit of a connection: a host that does not answer must not hold up the next try.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Readiness {
-    /// What is waited for, as the object of a sentence.
+    /// Condition that is waited for, as the object of a sentence.
     pub(super) fn awaited(&self) -> String {
         match self {
             Self::Port { .. } | Self::Socket(_) => {
@@ -39,7 +39,7 @@ impl Readiness {
         }
     }
 
-    /// Where an answer is expected, if at a place.
+    /// Place where an answer is expected, if at a place.
     pub(super) fn place(&self) -> Option<String> {
         match self {
             Self::Port { name, .. } => Some(name.clone()),
@@ -48,7 +48,7 @@ impl Readiness {
         }
     }
 
-    /// Whether something answers at the place.
+    /// True if something answers at the place.
     pub(super) fn answers(&self) -> bool {
         match self {
             Self::Port { addresses, .. } => {
@@ -59,7 +59,7 @@ impl Readiness {
         }
     }
 
-    /// Whether a server is ready that has written this.
+    /// True if a server is ready that has written this.
     pub(super) fn is_met(&self, output: impl FnOnce() -> String) -> bool {
         match self {
             Self::Line(pattern) => output().lines().any(|line| pattern.is_match(line)),

@@ -13,20 +13,20 @@ use super::generators::Generator;
 use super::hdr_log;
 use crate::execution::accounting::positive;
 
-/// Where a load says what it measured.
+/// Report of a load on what it measured.
 #[derive(Debug, Clone, Default)]
 pub struct LoadReport {
     /// The generator, where corun knows how it reports; what is named below comes first.
     pub generator: Option<Generator>,
-    /// Where its throughput stands.
+    /// Location of its throughput.
     pub throughput: Option<Location>,
-    /// Where its latencies stand.
+    /// Source of its latencies.
     pub latency: LatencySource,
     /// The file that the figures are read from, instead of the load's output.
     pub file: Option<PathBuf>,
 }
 
-/// Where a number stands.
+/// Location of a number.
 #[derive(Debug, Clone)]
 pub enum Location {
     /// In the first group of the last match; a second group is the unit.
@@ -35,10 +35,10 @@ pub enum Location {
     Json(String),
 }
 
-/// Where latencies stand.
+/// Source of latencies.
 #[derive(Debug, Clone, Default)]
 pub enum LatencySource {
-    /// Where a known generator has them, if anywhere.
+    /// Output of a known generator, if that has them.
     #[default]
     Generator,
     /// Each at a place of its own, in this unit where it names none.
@@ -55,7 +55,7 @@ pub(super) struct Figures {
 }
 
 impl LoadReport {
-    /// What requests are called.
+    /// Noun for requests.
     pub fn requests(&self) -> &'static str {
         self.generator.map_or("requests", Generator::requests)
     }

@@ -32,9 +32,9 @@ use crate::execution::work::Command;
 const SERVER: usize = 0;
 const LOAD: usize = 1;
 
-/// How often a server is asked whether it is ready.
+/// Pause after which a server is asked whether it is ready.
 const READY_PAUSE_MS: i32 = 5;
-/// How long a server that dies may take to end after its connections did.
+/// Time limit for a dying server to end after its connections did.
 const LAST_BREATH: Duration = Duration::from_millis(300);
 /// Bytes of output that an error quotes from.
 const TAIL: usize = 4096;
@@ -46,14 +46,14 @@ pub(in crate::execution) struct ServiceSample<'a> {
     pub load: &'a PreparedLoad,
     pub arm: &'a Arm,
     pub places: &'a Bindings,
-    /// Where the server is put.
+    /// Binding of the server.
     pub place: &'a Binding,
-    /// What the server writes, and what the load does.
+    /// Output of the server, and of the load.
     pub captures: [&'a Capture; 2],
     pub watch: Watch<'a>,
     pub interrupt: &'a Interrupt,
     pub timeout: Option<Duration>,
-    /// What each of the two reports of its start.
+    /// Reports of both on their start.
     pub barriers: [Option<StartBarrier>; 2],
 }
 
@@ -127,7 +127,7 @@ impl ServiceSample<'_> {
         self.start(SERVER, &service.server, self.server, place, Some(service.ready_limit))
     }
 
-    /// Whether the server's memory was bound, where that was tried.
+    /// True if the server's memory was bound, where that was tried.
     fn is_bound(&self) -> bool {
         let barrier = self.barriers[SERVER].as_ref();
         barrier.is_some_and(|it| it.slot(0).unbound.load(Ordering::Acquire) == 0)
@@ -290,7 +290,7 @@ impl ServiceSample<'_> {
         Ok(id)
     }
 
-    /// Whether a process that has ended became its program at all.
+    /// Error of a process that ended before it became its program.
     fn check_start(&self, number: usize, command: &Command) -> Result<(), ExecutionError> {
         let barrier = self.barriers[number].as_ref();
         barrier.and_then(|barrier| not_started(barrier, command)).map_or(Ok(()), Err)
@@ -304,7 +304,7 @@ impl ServiceSample<'_> {
 /// A run of the load generator.
 struct LoadRun {
     took: Duration,
-    /// How close it came to its own limit.
+    /// Share of its own limit.
     busy: f64,
 }
 
@@ -342,7 +342,7 @@ fn one_worker(took: Duration) -> WorkerSample {
     }
 }
 
-/// How a process ended.
+/// Description of a process's end.
 fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
@@ -395,7 +395,7 @@ impl CpuTime {
         Some(Self { user: sum(14, 16)?, system: sum(15, 17)? })
     }
 
-    /// What was used since `before`, as the kernel gives that of an ended process.
+    /// Resources used since `before`, as the kernel gives that of an ended process.
     fn since(self, before: Self) -> libc::rusage {
         // SAFETY: asks for a constant of the system.
         let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as u64;

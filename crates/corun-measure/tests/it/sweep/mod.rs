@@ -41,7 +41,7 @@ impl Machine {
     }
 }
 
-/// What each sibling after the first adds to a core.
+/// Throughput that each sibling after the first adds to a core.
 fn with_siblings(arm: &Arm, machine: &Machine, adds: f64) -> f64 {
     let cores = machine.used(arm);
     let workers = f64::from(arm.workers.min(machine.cores * machine.width));
@@ -178,7 +178,7 @@ fn sweep(fake: &mut Fake, seed: u64) -> SweepOutcome {
     run_sweep(&fake.machine.grid(), &schedule(seed), fake, &mut Unobserved).unwrap()
 }
 
-/// What many sweeps of one truth came to.
+/// Tally of many sweeps of one truth.
 #[derive(Debug, Default)]
 struct Tally {
     sweeps: u32,

@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What one comparison gave.
+/// Result of one comparison.
 struct Compared {
     peer: String,
     /// Seconds of each of corun's turns and of the peer's, which did the same number of operations.

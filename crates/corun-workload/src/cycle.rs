@@ -13,19 +13,19 @@ const TOGETHER: usize = 8;
 /// distinguished by the line within a page and by the low bits of the page.
 const BEFORE_SKEW: u64 = 32;
 
-/// Where the pointers lie and how they are followed.
+/// Layout of the pointers and the order in which they are followed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     /// The number of pointers, from 1 to 2^32.
     pub(crate) length: u64,
     /// Bytes from one pointer's slot to the next one's, a multiple of 8.
     pub(crate) stride: u64,
-    /// How many bytes further into their slots the pointers lie after every [`BEFORE_SKEW`] of them,
+    /// Bytes by which the pointers lie further into their slots after every [`BEFORE_SKEW`] of them,
     /// around the slots' end; a multiple of 8 that divides `stride`, or 0.
     pub(crate) skew: u64,
     /// The order in which they are visited.
     pub(crate) order: Order,
-    /// Whether eight cursors go round the cycle instead of one, so that loads overlap.
+    /// True if eight cursors go round the cycle instead of one, so that loads overlap.
     pub(crate) overlapping: bool,
 }
 

@@ -12,21 +12,21 @@ use crate::quantity;
 pub struct Descriptor {
     /// The name a user types; unique in the registry.
     pub name: &'static str,
-    /// What it does, in one line below 80 characters.
+    /// Summary in one line below 80 characters.
     pub summary: &'static str,
-    /// What it exercises: with its default parameters first, then what its parameters can add.
+    /// Resources that it exercises: with its default parameters first, then what its parameters can add.
     pub tags: &'static [Tag],
-    /// What can be set.
+    /// Parameters.
     pub parameters: &'static [Parameter],
-    /// What one operation is, as a singular noun with its article.
+    /// Name of one operation, as a singular noun with its article.
     pub operation: &'static str,
-    /// What its rate counts: a short plural noun.
+    /// Unit of its rate: a short plural noun.
     pub counted: &'static str,
-    /// How its workers come about unless the user says otherwise.
+    /// Kind of its workers unless the user says otherwise.
     pub default_mode: Mode,
-    /// Where it shows what it is about.
+    /// Placement that shows what it is about.
     pub default_placement: DefaultPlacement,
-    /// How to make two workers share a cache line, if that is possible.
+    /// Parameters that make two workers share a cache line, if that is possible.
     pub line_sharing: Option<LineSharing>,
     /// The most that each of its workers writes below `$TMPDIR`, in bytes; 0 if it writes no files.
     pub disk_bytes: u64,
@@ -35,9 +35,9 @@ pub struct Descriptor {
     pub least_operations: u64,
     /// The row of a published suite that it is; `None` for a workload of corun's own.
     pub row: Option<Row>,
-    /// What else its kernels count while they work, beside operations; at most [`MAX_TALLIES`].
+    /// Tallies of its kernels while they work, beside operations; at most [`MAX_TALLIES`].
     pub tallies: &'static [Tally],
-    /// What a kernel's [`overhead`](crate::Kernel::overhead) is, which is subtracted from its time.
+    /// Name of a kernel's [`overhead`](crate::Kernel::overhead), which is subtracted from its time.
     pub subtracts: Option<&'static str>,
 }
 
@@ -67,7 +67,7 @@ pub const MAX_TALLIES: usize = 4;
 /// Another count of the same work, for instance bytes beside requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
-    /// What is counted: a short plural noun.
+    /// Unit that is counted: a short plural noun.
     pub counted: &'static str,
 }
 
@@ -98,15 +98,15 @@ impl Suite {
 pub struct Row {
     /// The suite.
     pub suite: Suite,
-    /// What the table calls it.
+    /// Name in the table.
     pub name: &'static str,
-    /// What its figure says.
+    /// Meaning of its figure.
     pub figure: Figure,
     /// Operations that the original counts for each that it does: 1 where it counts rightly.
     pub credit: f64,
 }
 
-/// How a table gives a workload's speed.
+/// Form of a workload's speed in a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
     /// Microseconds for one operation.
@@ -254,7 +254,7 @@ impl fmt::Display for Tag {
 pub struct Parameter {
     /// The name before the equals sign.
     pub name: &'static str,
-    /// What it sets, in one line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// The value it has unless set, as a user would type it.
     pub default: &'static str,
@@ -282,7 +282,7 @@ pub enum Domain {
     File,
     /// A whole number: `300000`, `300_000`, `3e5`.
     Count {
-        /// What is counted, as a plural noun.
+        /// Unit that is counted, as a plural noun.
         unit: &'static str,
         /// The smallest value.
         least: u64,
@@ -305,11 +305,11 @@ pub enum Domain {
 pub struct Choice {
     /// The value a user types.
     pub value: &'static str,
-    /// What it means, in one line.
+    /// Meaning in one line.
     pub summary: &'static str,
 }
 
-/// What an error says was expected.
+/// Text of an error for the expected values.
 impl fmt::Display for Domain {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -8,7 +8,7 @@ use corun_record::{
 use crate::descriptor::{Domain, Figure, Parameter, Row};
 use crate::workload::Workload;
 
-/// What a workload says of itself, and whether it can run on this machine.
+/// Description of a workload, and whether it can run on this machine.
 pub fn description(workload: &Workload) -> WorkloadDescription {
     let about = workload.descriptor();
     let tally = |it: &crate::Tally| WorkloadTally { counted: it.counted.to_owned() };

@@ -41,7 +41,7 @@ pub enum WorkloadError {
     NotAPair {
         /// The workload.
         workload: &'static str,
-        /// What was given.
+        /// Text that was given.
         found: String,
     },
     /// The workload has no parameter of this name.
@@ -107,7 +107,7 @@ pub enum WorkloadError {
     NoScratch {
         /// The workload.
         workload: &'static str,
-        /// Where the file should have been.
+        /// Folder of the missing file.
         folder: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -120,11 +120,11 @@ pub enum WorkloadError {
     NoRoom {
         /// The workload.
         workload: &'static str,
-        /// Where it would write.
+        /// Folder it would write to.
         folder: PathBuf,
-        /// What it writes at most, in bytes.
+        /// Limit of what it writes, in bytes.
         bytes: u64,
-        /// What is free, in bytes.
+        /// Free space, in bytes.
         free: u64,
     },
     /// This process may not write files as long as the workload does.
@@ -135,7 +135,7 @@ pub enum WorkloadError {
     FileSizeLimit {
         /// The workload.
         workload: &'static str,
-        /// What a worker writes at most, in bytes.
+        /// Limit of what a worker writes, in bytes.
         bytes: u64,
         /// The limit on the size of a file, in bytes.
         limit: u64,
@@ -187,9 +187,9 @@ pub enum WorkloadError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is allowed there.
+        /// Allowed text.
         expected: String,
-        /// What stands there.
+        /// Text found.
         found: String,
     },
     /// A load file has a line that says otherwise than its request will end.
@@ -237,9 +237,9 @@ pub struct LoadMismatch {
     pub line: u32,
     /// The request, as the line names it.
     pub request: &'static str,
-    /// How it should end.
+    /// Expected end.
     pub expected: String,
-    /// How it ends.
+    /// Found end.
     pub found: String,
 }
 
@@ -253,7 +253,7 @@ impl fmt::Display for LoadMismatch {
     }
 }
 
-/// What a user can do about an error of the system.
+/// Remedy for an error of the system.
 enum Remedy {
     Processes,
     Descriptors,
@@ -274,7 +274,7 @@ impl Remedy {
     }
 }
 
-/// Whether a workload of this name, or a row of a suite, may be meant.
+/// True if a workload of this name, or a row of a suite, may be meant.
 fn is_near(found: &str, name: &str) -> bool {
     may_mean(found, within_suite(name))
 }

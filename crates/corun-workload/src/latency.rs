@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A histogram of durations for each kind of part.
 pub type Latencies = BTreeMap<String, Histogram>;
 
-/// How often parts took how long (HdrHistogram, Gil Tene; 3 significant digits, 1 ns to 18 minutes).
+/// Histogram of latencies of parts of the work (HdrHistogram, Gil Tene; 3 significant digits, 1 ns to 18 minutes).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram(hdrhistogram::Histogram<u64>);
 
@@ -34,7 +34,7 @@ impl Histogram {
         self.0 += &other.0;
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub fn count(&self) -> u64 {
         self.0.len()
     }

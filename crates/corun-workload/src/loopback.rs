@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use crate::WorkloadError;
 
-/// Where connections are made.
+/// Listener to which connections are made.
 pub(crate) struct Loopback {
     listener: TcpListener,
     address: SocketAddr,

@@ -150,7 +150,7 @@ impl Scratch {
         Ok(path)
     }
 
-    /// Where the folder is.
+    /// Path of the folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -234,7 +234,7 @@ fn lock(folder: &Path) -> Result<Option<File>, Errno> {
     }
 }
 
-/// How the folders of this node begin: nodes may share a `$TMPDIR`, but not the locks of folders. The
+/// Prefix of the folders of this node: nodes may share a `$TMPDIR`, but not the locks of folders. The
 /// full stop ends the node's name, which another's may begin with.
 fn prefix() -> String {
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();

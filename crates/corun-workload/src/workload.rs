@@ -27,7 +27,7 @@ impl Workload {
         Self { descriptor, unavailable: anywhere, prepare }
     }
 
-    /// What it is, what it exercises and what can be set.
+    /// Descriptor: what it exercises and what can be set.
     pub fn descriptor(&self) -> &'static Descriptor {
         self.descriptor
     }
@@ -120,12 +120,12 @@ pub trait Kernel: Send {
         None
     }
 
-    /// What the last run counted, for each of [`Descriptor::tallies`](crate::Descriptor).
+    /// Tallies of the last run, for each of [`Descriptor::tallies`](crate::Descriptor).
     fn tallies(&self) -> Vec<u64> {
         Vec::new()
     }
 
-    /// How long the parts of the last run took, by kind; empty where that is not of interest.
+    /// Latencies of the parts of the last run, by kind; empty where that is not of interest.
     fn latencies(&self) -> Latencies {
         Latencies::new()
     }
@@ -147,11 +147,11 @@ pub struct Program {
     pub argv: Vec<OsString>,
     /// The operations that one run of the program does.
     pub operations: u64,
-    /// How the number of operations is set, where it can be.
+    /// Option that sets the number of operations, where it can be.
     pub size: Option<ProgramSize>,
 }
 
-/// Where a program gets its number of operations.
+/// Source of a program's number of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramSize {
     /// The workload's parameter that is this number.

@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// What a load calls it.
+    /// Name in a load.
     pub(crate) fn name(self) -> &'static str {
         let syntax = self.syntax();
         syntax.split_once(' ').map_or(syntax, |(name, _)| name)
@@ -99,7 +99,7 @@ impl PathId {
     }
 }
 
-/// What the load calls an open file.
+/// Number of an open file in the load.
 pub(crate) type Handle = u32;
 
 /// A request. Offsets and lengths are in bytes.
@@ -217,7 +217,7 @@ impl Action {
     }
 }
 
-/// What opening does with a file that is there, or is not.
+/// Disposition of an opening: the treatment of a file that is there, or is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disposition {
     /// Opens what is there.
@@ -239,7 +239,7 @@ impl Disposition {
         }
     }
 
-    /// Whether a request ends in the protocol's name collision (0xc0000035): it wants to create what
+    /// True if a request ends in the protocol's name collision (0xc0000035): it wants to create what
     /// existed before, and its line says that it fails. The original opens what is there all the
     /// same, which is what a line that succeeds asks for.
     pub(crate) fn collides(self, existed: bool, succeeds: bool) -> bool {

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::{Action, Answer, Disposition, Failure, Handle, PathId};
 
-/// What a file system may need beside a file's bytes: its blocks are not filled to the end.
+/// Space that a file system may need beside a file's bytes: its blocks are not filled to the end.
 pub(super) const BLOCK: u64 = 4096;
 
 /// The files of one client. A name is there only if its directory is.
@@ -17,11 +17,11 @@ pub(super) struct Files {
     entries: BTreeMap<String, Entry>,
     files: Vec<File>,
     open: Vec<(Handle, Entry)>,
-    /// What they take of the disk now, in whole blocks.
+    /// Space they take of the disk now, in whole blocks.
     pub(super) bytes: u64,
 }
 
-/// What a name stands for.
+/// Entry of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
     Directory,
@@ -31,12 +31,12 @@ enum Entry {
 #[derive(Default)]
 struct File {
     length: u64,
-    /// Its names and the handles on it.
+    /// Number of its names and of the handles on it.
     holders: u32,
 }
 
 impl Files {
-    /// What the request ends in, and what it leaves.
+    /// Outcome of the request, and its effects.
     pub(super) fn carry_out(
         &mut self,
         action: Action,
@@ -226,7 +226,7 @@ impl Files {
         }
     }
 
-    /// Whether a name can be in this place.
+    /// Checks that a name can be in this place.
     fn ensure_parent(&self, path: &str) -> Result<(), Errno> {
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
         match self.entries.get(parent) {

@@ -28,8 +28,7 @@ const LOAD: Parameter = Parameter {
     domain: Domain::File,
 };
 
-/// What the workloads that replay a load have in common: a process for each client, no files unless
-/// said.
+/// Descriptor of the workloads that replay a load: a process for each client, no files unless said.
 pub(crate) const fn descriptor(
     name: &'static str,
     summary: &'static str,
@@ -54,7 +53,7 @@ const OWN: &str = include_str!("../../loads/office.txt");
 /// The requests of one pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// What they are read from, for messages.
+    /// Source they are read from, for messages.
     pub(crate) name: String,
     /// Every path they name, once, with `/` between its parts and before the first.
     pub(crate) paths: Vec<String>,
@@ -65,9 +64,9 @@ pub(crate) struct Load {
 /// A request and what it is expected to end in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Its place in the file, from 1.
+    /// Line in the file, from 1.
     pub(crate) number: u32,
-    /// Whether it is expected to succeed.
+    /// True if it is expected to succeed.
     pub(crate) succeeds: bool,
     pub(crate) action: Action,
 }

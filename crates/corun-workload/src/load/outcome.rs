@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::{Action, Line, Load};
 use crate::LoadMismatch;
 
-/// What a request ended in.
+/// Answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Bytes that were read or written.
@@ -47,7 +47,7 @@ impl From<Errno> for Failure {
 }
 
 impl Load {
-    /// What counts of a request on files: the failure that its line records counts as nothing.
+    /// Verdict on a request on files: the failure that its line records counts as nothing.
     ///
     /// # Errors
     /// If it ended otherwise than its line says.
@@ -85,7 +85,7 @@ impl Load {
     }
 }
 
-/// Whether the success of a request is a mistake where its line records a failure; the original does
+/// True if the success of a request is a mistake where its line records a failure; the original does
 /// not check the others.
 fn may_not_succeed(action: Action) -> bool {
     matches!(

@@ -12,7 +12,7 @@ use super::{Line, Load};
 /// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// Its place in the file, from 1.
+    /// Line in the file, from 1.
     pub(super) line: usize,
     pub(super) expected: String,
     pub(super) found: String,
@@ -39,10 +39,10 @@ impl Load {
     }
 }
 
-/// What was expected and what was found.
+/// Expected and found text.
 type Mistake = (String, String);
 
-/// What the lines so far have named and opened.
+/// Names and handles of the lines so far.
 #[derive(Default)]
 struct Reader {
     paths: Vec<String>,
@@ -175,7 +175,7 @@ impl Arguments<'_> {
         self.offset()?.try_into().ok()
     }
 
-    /// What is moved at once, which memory must hold.
+    /// Bytes that are moved at once, which memory must hold.
     fn bytes(&mut self) -> Option<u32> {
         self.number().filter(|&bytes| bytes <= MAX_BYTES)
     }
@@ -203,7 +203,7 @@ fn unknown(name: &str) -> Mistake {
     (format!("one of {}", names.join(", ")), name.to_owned())
 }
 
-/// Whether a status is success, or `None` if it is no status: a name of the protocol, or a number.
+/// True if a status is success, or `None` if it is no status: a name of the protocol, or a number.
 fn succeeds(status: &str) -> Option<bool> {
     if status.starts_with("NT_STATUS_") {
         return Some(status == "NT_STATUS_OK");

@@ -4,7 +4,7 @@
 use super::files::Files;
 use super::{Action, Load, LoadMismatch};
 
-/// What is known of a load without replaying it on a disk.
+/// Rehearsal: properties of a load without replaying it on a disk.
 #[derive(Debug)]
 pub(crate) struct Rehearsal {
     /// The most that one client's files take at any time, in bytes, each file in whole blocks.
@@ -46,7 +46,7 @@ impl Load {
     }
 }
 
-/// Whether a path has one spelling only, below the client's folder, that every file system takes.
+/// True if a path has one spelling only, below the client's folder, that every file system takes.
 fn is_plain(path: &str) -> bool {
     let parts = || path.split('/').skip(1);
     parts().all(|part| !matches!(part, "" | ".") && part.len() <= 200) && path.len() <= 2000

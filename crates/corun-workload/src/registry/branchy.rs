@@ -138,7 +138,7 @@ impl<New: Fn() -> D + Send, D: Directions> Kernel for BranchyKernel<New, D> {
         self.taken += branches(self.directions.next(), operations % 64);
     }
 
-    /// How many branches were taken.
+    /// Number of branches taken.
     fn check(&self) -> u64 {
         self.taken
     }

@@ -92,7 +92,7 @@ impl Kernel for CompressKernel {
         self.compress(operations);
     }
 
-    /// What the last frame holds when it is decompressed, and how much has been compressed.
+    /// Checksum of the last frame, decompressed, and of the amount that has been compressed.
     fn check(&self) -> u64 {
         let block = decompress(&self.frame, BLOCK_BYTES).unwrap_or_default();
         checksum(block.into_iter().map(u64::from)).wrapping_add(self.compressed)

@@ -63,7 +63,7 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
     Ok(Job::of(records.into_iter().map(kernel)))
 }
 
-/// What each worker owns: 32 bytes. The identity (the published program keeps the thread's id and
+/// Record of each worker: 32 bytes. The identity (the published program keeps the thread's id and
 /// number there) is not read while the loop runs; it decides where in its line the results lie.
 #[repr(C)]
 struct Record {

@@ -64,7 +64,7 @@ impl Kernel for JsonKernel {
         self.parsed = operations;
     }
 
-    /// What the last pass has written, and how much has been parsed.
+    /// Checksum of what the last pass has written, and of the amount that has been parsed.
     fn check(&self) -> u64 {
         checksum(self.written.iter().copied().map(u64::from)).wrapping_add(self.parsed)
     }

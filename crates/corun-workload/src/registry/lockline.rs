@@ -79,7 +79,7 @@ impl Kernel for LockLineKernel {
         }
     }
 
-    /// How often the lock was held, modulo 2^32.
+    /// Number of times that the lock was held, modulo 2^32.
     fn check(&self) -> u64 {
         self.protected().load(Relaxed).into()
     }

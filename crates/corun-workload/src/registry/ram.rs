@@ -162,7 +162,7 @@ fn in_registers(array: &mut [Element]) -> u64 {
     index.into()
 }
 
-/// How often `operations` stores fill the array, and how many elements remain.
+/// Number of times that `operations` stores fill the array, and of the elements that remain.
 fn whole_and_rest(operations: u64, length: usize) -> (u64, usize) {
     let length = length as u64;
     (operations / length, (operations % length) as usize)

@@ -73,7 +73,7 @@ impl Kernel for SieveKernel {
         self.primes += primes_below(rest, &mut self.segment, &mut self.strides);
     }
 
-    /// How many primes were found, over all passes.
+    /// Number of primes found, over all passes.
     fn check(&self) -> u64 {
         self.primes
     }

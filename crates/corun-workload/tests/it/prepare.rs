@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a shell command says, and how it ends, with `parent` as TMPDIR.
+/// Output of a shell command, and its end, with `parent` as TMPDIR.
 pub(crate) fn reported(parent: &Path, command: &str) -> String {
     let output = shell(parent, command).stdin(Stdio::null()).output().unwrap();
     let code = output.status.code().expect("no signal");

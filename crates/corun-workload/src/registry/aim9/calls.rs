@@ -33,9 +33,9 @@ row!(FUN_CAL2, "aim9/fun_cal2", "two arguments", Two);
 row!(FUN_CAL15, "aim9/fun_cal15", "fifteen arguments", Fifteen);
 
 thread_local! {
-    /// Where the functions count: no parameter passes it to them.
+    /// Counter of the functions: no parameter passes it to them.
     static COUNT: Cell<*mut i64> = const { Cell::new(ptr::null_mut()) };
-    /// What the function without arguments adds.
+    /// Number that the function without arguments adds.
     static ADDED: Cell<*const i32> = const { Cell::new(ptr::null()) };
 }
 

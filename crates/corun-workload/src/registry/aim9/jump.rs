@@ -20,7 +20,7 @@ pub(super) static JMP_TEST: Workload = Workload {
     prepare: default_kernels::<Jump>,
 };
 
-/// How many calls lie between the place that jumps and the one that is jumped to, beyond the first.
+/// Number of calls between the place that jumps and the one that is jumped to, beyond the first.
 const DEPTH: u32 = 10;
 
 fn unavailable() -> Option<String> {

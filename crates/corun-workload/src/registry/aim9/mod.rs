@@ -87,7 +87,7 @@ pub(super) static ROWS: &[&Workload] = &[
     &numeric::NEW_RAPH,
 ];
 
-/// What the tests have in common: a process a worker, no parameters, counted rightly.
+/// Descriptor of the tests: a process a worker, no parameters, counted rightly.
 const fn descriptor(
     name: &'static str,
     summary: &'static str,

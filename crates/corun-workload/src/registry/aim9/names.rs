@@ -104,7 +104,7 @@ impl Kernel for Create {
         }
     }
 
-    /// How often the file was created or emptied; with one more, it is there, and empty.
+    /// Number of times that the file was created or emptied; with one more, it is there, and empty.
     fn check(&self) -> u64 {
         let found = stat(&self.scratch, &self.name);
         self.created + u64::from(found.is_ok_and(|file| file.st_size == 0))

@@ -109,7 +109,7 @@ impl Shell {
         child::exit_status(child::run(|| self.call()))
     }
 
-    /// What a child does.
+    /// Work of a child.
     fn call(&self) -> c_int {
         if rustix::process::fchdir(&self.scratch).is_err() {
             return 127;

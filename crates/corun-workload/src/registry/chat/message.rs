@@ -1,6 +1,6 @@
 //! A message: who sent it, the how manyth of the sender's it is, and filling.
 
-/// How many members a room has, and how many bytes each message.
+/// Number of members of a room, and of bytes of each message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) members: usize,
@@ -27,7 +27,7 @@ pub(super) fn write(message: &mut [u8], sender: u64, sequence: u64) {
     filling.fill(sender as u8);
 }
 
-/// What a member has received.
+/// Messages that a member has received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Received {
     pub(super) messages: u64,

@@ -56,7 +56,7 @@ const MESSAGE: Parameter = Parameter {
 /// Two at the member's end and two at the server's.
 const THREADS_OF_A_MEMBER: u64 = 4;
 
-/// What else a process has open, with some to spare.
+/// Other descriptors that a process has open, with some to spare.
 const OTHER_DESCRIPTORS: u64 = 16;
 
 fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {

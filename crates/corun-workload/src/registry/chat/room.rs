@@ -75,7 +75,7 @@ impl Room {
         Ok(room)
     }
 
-    /// Whether the calling thread has opened the room: a peer ends with the thread that forked it.
+    /// True if the calling thread has opened the room: a peer ends with the thread that forked it.
     pub(super) fn is_own(&self) -> bool {
         self.opener == thread::current().id()
     }
@@ -114,7 +114,7 @@ impl Drop for Room {
     }
 }
 
-/// What a thread does of a run of so many messages.
+/// Part of a thread in a run of so many messages.
 type Part = fn(&Shared, usize, u64) -> Result<Received, String>;
 
 impl Shared {

@@ -133,7 +133,7 @@ impl<W: Waiting> Handover for Mailboxes<W> {
     }
 }
 
-/// How the owner of a mailbox waits beside it.
+/// Wait of the owner of a mailbox beside it.
 pub(super) trait Waiting: Send {
     /// Returns when `word` is no longer `seen`.
     fn wait_while(word: &AtomicU32, seen: u32);

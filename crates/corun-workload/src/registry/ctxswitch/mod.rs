@@ -122,7 +122,7 @@ impl<H: Handover> Kernel for Member<H> {
     }
 }
 
-/// What the token is incremented by: 1, by way of the sum over a memory that holds a single one.
+/// Increment of the token: 1, by way of the sum over a memory that holds a single one.
 fn one(memory: Option<&[u8]>) -> u64 {
     let Some(memory) = memory else { return 1 };
     // SAFETY: any eight bytes are a 64-bit number.

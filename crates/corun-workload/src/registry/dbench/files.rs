@@ -21,7 +21,7 @@ use crate::load::{Action, Answer, Client, Disposition, Failure, Handle, Line, Lo
 use crate::scratch::Scratch;
 use crate::{LoadMismatch, WorkloadError};
 
-/// What the C library reads of a directory at once.
+/// Buffer in which the C library reads a directory.
 const ENTRIES_BYTES: usize = 32 << 10;
 
 /// A client and the files that it has open.

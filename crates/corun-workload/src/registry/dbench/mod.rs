@@ -54,7 +54,7 @@ mod tests {
         assert!((ABOUT.disk_bytes / 2..=ABOUT.disk_bytes).contains(&most), "{most}");
     }
 
-    /// What two passes on a disk first disagree with.
+    /// First mismatch of two passes on a disk.
     fn replayed(load: &Arc<Load>) -> Option<LoadMismatch> {
         let scratch = Scratch::with_room(&ABOUT, NonZeroUsize::MIN, 1 << 20, 1 << 20).unwrap();
         let mut client = FileClient::new(load, &Arc::new(scratch), 0).unwrap();

@@ -10,7 +10,7 @@ use super::architecture;
 /// Bytes of a block: a cache line, of every machine there is code for.
 pub(super) const BLOCK: usize = 64;
 
-/// How a block ends.
+/// End of a block.
 #[derive(Clone, Copy)]
 pub(super) enum Link {
     /// It falls through to the next block.
@@ -50,7 +50,7 @@ impl Code {
         Ok(Self { memory, order })
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.order.len() as u64
     }

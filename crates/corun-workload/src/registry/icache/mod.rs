@@ -84,7 +84,7 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
 }
 
 struct IcacheKernel {
-    /// Where the code will be, until the first reset writes it.
+    /// Memory of the code, until the first reset writes it.
     memory: Option<MmapMut>,
     is_random: bool,
     code: Option<Code>,
@@ -116,7 +116,7 @@ impl Kernel for IcacheKernel {
     }
 }
 
-/// Where in memory each block lies, counted in blocks, from the first to run to the last.
+/// Place in memory of each block, counted in blocks, from the first to run to the last.
 fn order(blocks: usize, is_random: bool) -> Vec<u32> {
     let mut order: Vec<u32> = (0..blocks as u32).collect();
     if is_random {

@@ -21,7 +21,7 @@ use crate::{
     Descriptor, Domain, Figure, Job, Kernel, Parameter, Parameters, Row, Suite, Tag, WorkloadError,
 };
 
-/// What is read at once, and sent at once.
+/// Bytes read at once, and sent at once.
 const PIECE: usize = 64 << 10;
 
 const SIZE: Parameter = Parameter {

@@ -135,8 +135,8 @@ impl Kernel for Ring {
         self.counted = 0;
     }
 
-    /// Where the processes do not divide the operations, the token comes back from within the ring,
-    /// by one switch more.
+    /// Runs the operations. Where the processes do not divide them, the token comes back from
+    /// within the ring, by one switch more.
     ///
     /// # Panics
     /// If one of the processes is gone.
@@ -189,7 +189,7 @@ struct Pipes {
     own: Vec<Pipe>,
 }
 
-/// What the worker keeps of them, so that it sees when the others are gone.
+/// Ends that the worker keeps of them, so that it sees when the others are gone.
 struct Ends {
     to: OwnedFd,
     from: OwnedFd,
@@ -209,7 +209,7 @@ impl Pipes {
         Ends { to: first.into, from: last.out, home: self.home.out, own: self.own }
     }
 
-    /// What another process of the ring does, until the one before it is gone.
+    /// Loop of another process of the ring, until the one before it is gone.
     fn serve(&self, process: usize, mut memory: Option<&mut [u8]>) -> Result<(), Errno> {
         let (from, to) = (&self.ring[process - 1].out, &self.ring[process].into);
         let home = &self.home.into;
@@ -266,7 +266,7 @@ fn touch(memory: Option<&mut [u8]>) {
     }
 }
 
-/// What a process counts the token down by: 1, by way of the sum over its memory.
+/// Decrement of the token by a process: 1, by way of the sum over its memory.
 fn one(memory: Option<&[u8]>) -> u32 {
     let Some(memory) = memory else { return 1 };
     // SAFETY: any eight bytes are a 64-bit number.

@@ -14,7 +14,7 @@ use crate::ended::end;
 use crate::peer::Peer;
 use crate::{Job, Kernel, WorkloadError};
 
-/// What the child does; it makes system calls, but allocates nothing and takes no locks.
+/// Work of the child; it makes system calls, but allocates nothing and takes no locks.
 pub(super) trait Errand: Send {
     /// The system call that it is about.
     const CALL: &'static str;
@@ -99,7 +99,7 @@ impl<E: Errand> Kernel for ByChild<E> {
     }
 }
 
-/// What the child is to do, with a number of operations.
+/// Order to the child, with a number of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Run,

@@ -48,11 +48,10 @@ pub(super) static ROWS: &[&Workload] = &[
     &mapping::FAULT,
 ];
 
-/// What most tests subtract.
+/// Overhead that most tests subtract.
 const EMPTY_LOOP: Option<&str> = Some("an empty loop");
 
-/// What the tests have in common: a process a worker, no parameters, microseconds for an operation,
-/// less an empty loop.
+/// Descriptor of the tests: a process a worker, no parameters, microseconds for an operation, less an empty loop.
 const fn descriptor(
     [name, row]: [&'static str; 2],
     summary: &'static str,
@@ -85,7 +84,7 @@ fn empty_loop(operations: u64) {
     }
 }
 
-/// What a call moved, counted or found, as a number to add up.
+/// Amount that a call moved, counted or found, as a number to add up.
 fn amount(answer: Result<usize, Errno>) -> Result<u64, Errno> {
     answer.map(|amount| amount as u64)
 }

@@ -128,7 +128,7 @@ fn c_string(word: OsString) -> CString {
     CString::new(word.into_vec()).expect("neither a path nor an argument holds a zero byte")
 }
 
-/// What a child does after the fork.
+/// Life of a child after the fork.
 trait Life: Send {
     /// The code that it exits with when that returns.
     const ENDS_WITH: libc::c_int;
@@ -191,7 +191,7 @@ impl Life for Exec {
 
 struct Fork<L>(L);
 
-/// How a child ends that could not become what it was meant to, as in a shell.
+/// Exit status of a child that could not become what it was meant to, as in a shell.
 const NOT_STARTED: libc::c_int = 127;
 
 impl<L: Life> Errand for Fork<L> {

@@ -71,7 +71,7 @@ fn prepare<T: Transport>(
     })))
 }
 
-/// What messages go over.
+/// Transport of the messages.
 trait Transport: Send + Sized + 'static {
     /// The length of a message, at most that of [`Message`].
     const BYTES: usize = 1;

@@ -114,7 +114,7 @@ impl Set {
         Some(Self { descriptors: set, beyond: numbers[examined - 1] + 1 })
     }
 
-    /// How many can be written to, now.
+    /// Number that can be written to now.
     fn writable(&self) -> Result<u64, Errno> {
         let mut set = self.descriptors;
         let mut now = libc::timeval { tv_sec: 0, tv_usec: 0 };

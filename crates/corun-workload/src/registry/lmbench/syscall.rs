@@ -74,7 +74,7 @@ pub(super) static WRITE: Workload = Workload {
     },
 };
 
-/// What the file of the following rows holds, and so what its length is asked to be.
+/// Content of the file of the following rows, and so what its length is asked to be.
 const CONTENTS: &[u8] = b"corun";
 
 pub(super) static STAT: Workload = Workload {

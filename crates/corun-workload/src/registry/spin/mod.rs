@@ -41,7 +41,7 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
     Ok(Job::Kernels(kernels))
 }
 
-/// What all workers share, on lines of its own: nothing else may wake a waiter that watches it.
+/// State that all workers share, on lines of its own: nothing else may wake a waiter that watches it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Work {
@@ -104,7 +104,7 @@ impl Kernel for Waiter {
     }
 }
 
-/// What is added and combined; in a register, since some cores fold away the addition of constants.
+/// Number that is added and combined; in a register, since some cores fold away the addition of constants.
 const TERM: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Bound by how many integer operations a cycle the core takes: in each step four additions, four

@@ -24,9 +24,9 @@ pub(super) struct Arrays {
 /// processor has the instructions that the loop is made of.
 pub(super) type Loop = unsafe fn(&Arrays, u64) -> f64;
 
-/// What an element of the target becomes.
+/// Formula of an element of the target.
 pub(super) trait Formula {
-    /// How many arrays it reads.
+    /// Number of arrays it reads.
     const READS: usize;
 
     /// The element from those of the arrays read and from a factor: [`SCALAR`], or the number of the

@@ -97,13 +97,13 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
 /// Arrays begin at multiples of this many bytes.
 const SPACING: u64 = 4 << 10;
 
-/// What the parameter `kernel` comes to.
+/// Plan of a value of the parameter `kernel`.
 #[derive(Clone, Copy)]
 struct Plan {
     run: Loop,
     /// The arrays it works on, and the bytes of an element in units of one number.
     arrays: u64,
-    /// Whether the first of them is written to; the others are read.
+    /// True if the first of them is written to; the others are read.
     writes: bool,
 }
 
@@ -128,8 +128,8 @@ struct StreamKernel {
 }
 
 impl Kernel for StreamKernel {
-    /// What is written holds zeros; element i of the first array read holds i mod 512 + 1, that of
-    /// the second one 2 (i mod 512) + 1.
+    /// Fills the arrays: what is written holds zeros; element i of the first array read holds i mod
+    /// 512 + 1, that of the second one 2 (i mod 512) + 1.
     fn reset(&mut self) {
         const PERIOD: usize = 512;
         (self.elements, self.sum) = (0, 0.0);

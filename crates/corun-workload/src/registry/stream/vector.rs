@@ -4,10 +4,10 @@
 
 /// Some numbers that are worked on at once.
 pub(super) trait Vector: Copy {
-    /// How many they are.
+    /// Number of lanes.
     const LANES: usize;
 
-    /// The same number in every lane.
+    /// Vector with one number in every lane.
     fn splat(number: f64) -> Self;
 
     /// # Safety
@@ -87,7 +87,7 @@ impl Vector for Portable {
     }
 }
 
-/// What is left where no whole vector fits.
+/// Scalar, for the rest where no whole vector fits.
 impl Vector for f64 {
     const LANES: usize = 1;
 

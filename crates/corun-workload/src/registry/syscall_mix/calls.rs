@@ -15,7 +15,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::Pid;
 use rustix::time::ClockId;
 
-/// How long the file is, and how much of it a call reads or writes.
+/// Length of the file, and of a read or write.
 pub(super) const FILE_BYTES: usize = 4096;
 
 /// A call and what it does here.
@@ -52,7 +52,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// What the kernel calls it.
+    /// Name in the kernel.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::GetParent => "getppid",
@@ -71,7 +71,7 @@ impl Call {
     }
 }
 
-/// What the calls of one worker work on.
+/// State of the calls of one worker.
 pub(super) struct Calls {
     parent: Option<Pid>,
     clock: Timespec,

@@ -118,7 +118,7 @@ impl<S: Send, F: FnMut(usize) -> io::Result<Connection<S>> + Send> Client for Ne
     }
 }
 
-/// How long the packet of a request is, and its answer, in bytes; `None` where nothing is sent.
+/// Length of the packet of a request, and of its answer, in bytes; `None` where nothing is sent.
 ///
 /// A file name takes two bytes a letter, as in the protocol that is imitated.
 fn sizes(action: Action, name_lengths: &[usize]) -> Option<[usize; 2]> {

@@ -58,7 +58,7 @@ pub(super) fn is_one_cycle(next: &[usize]) -> bool {
     1 + cycle.take(next.len()).take_while(|&index| index != 0).count() == next.len()
 }
 
-/// What `exponent` steps lead to from each element, by squaring.
+/// Element after `exponent` steps from each element, by squaring.
 pub(super) fn power(next: &[usize], exponent: u64) -> Vec<usize> {
     let after = |first: &[usize], then: &[usize]| first.iter().map(|&index| then[index]).collect();
     let mut result: Vec<usize> = (0..next.len()).collect();

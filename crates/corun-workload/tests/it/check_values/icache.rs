@@ -4,7 +4,7 @@ use corun_workload::find;
 
 use super::{OPERATIONS, kernels, run_at_once};
 
-/// How often a block adds its number.
+/// Number of additions of a block.
 const ADDITIONS: u64 = if cfg!(target_arch = "x86_64") { 10 } else { 7 };
 
 #[test]

@@ -26,7 +26,7 @@ fn primes_below(n: u64) -> u64 {
     primes.len() as u64 + remaining(last, &primes) - 1
 }
 
-/// How many of the numbers from 1 to `last` no prime of `primes` divides.
+/// Number of the numbers from 1 to `last` that no prime of `primes` divides.
 fn remaining(last: u64, primes: &[u64]) -> u64 {
     match primes.split_last() {
         Some((prime, smaller)) if last > 0 => {

@@ -4,8 +4,7 @@ use std::fs::read_to_string;
 
 use super::{OPERATIONS, kernels, run_at_once};
 
-/// What each call of a mix answers: bytes moved, the length of the file, descriptors that are
-/// ready, or 1.
+/// Answer of each call of a mix: bytes moved, the length of the file, descriptors that are ready, or 1.
 const ANSWERS: [(&str, &[u64]); 4] = [
     ("null", &[1]),
     ("vdso", &[1]),

@@ -24,7 +24,7 @@ fn reported_inside(namespace: &str, command: &str, parent: &Path) -> Option<Stri
     Some(prepare::reported(parent, &format!("unshare --{namespace} sh -c '{command}'")))
 }
 
-/// What the workloads say where no network interface is up, not even the loopback.
+/// Refusals of the workloads where no network interface is up, not even the loopback.
 fn reported_without_network(workloads: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let reported = |workload: &&str| {

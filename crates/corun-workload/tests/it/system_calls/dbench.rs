@@ -8,7 +8,7 @@ use std::io::Write;
 
 use super::assert_calls;
 
-/// How often each call is made for the eight lines.
+/// Counts of each call for the eight lines.
 fn assert_calls_of(lines: [&str; 8], expected: &[(&str, u32)]) {
     let mut load = tempfile::NamedTempFile::new().unwrap();
     load.write_all(lines.join("\n").as_bytes()).unwrap();

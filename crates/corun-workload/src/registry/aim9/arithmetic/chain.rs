@@ -6,7 +6,7 @@ use crate::Kernel;
 use crate::checksum::checksum;
 use crate::in_memory::InMemory;
 
-/// Where the variables are while they are worked on.
+/// Place of the variables while they are worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Registers,

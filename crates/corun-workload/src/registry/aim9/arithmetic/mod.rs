@@ -21,7 +21,7 @@ use crate::in_memory::VARIANT;
 use crate::workload::{Workload, anywhere};
 use crate::{Descriptor, Job, Parameter, Parameters, Tag, WorkloadError};
 
-/// Where floating-point variables are.
+/// Place of floating-point variables.
 const FLOAT_VARIANT: Parameter =
     Parameter { summary: "where the three variables are kept", default: "register", ..VARIANT };
 
@@ -56,7 +56,7 @@ macro_rules! row {
     };
 }
 
-/// What one operation is, how they are counted, and the unit of the figure.
+/// Words for one operation and its count, and the unit of the figure.
 type Words = [&'static str; 3];
 
 const ADDITION: Words = ["an addition", "additions", "1000 additions/s"];

@@ -49,7 +49,7 @@ pub(super) trait Operation: Send + 'static {
     /// The steps.
     const ROUND: Round;
 
-    /// What a step makes of two values.
+    /// Result of a step on two values.
     fn apply(left: Self::Number, right: Self::Number) -> Self::Number;
 }
 

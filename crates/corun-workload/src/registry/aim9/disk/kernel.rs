@@ -16,7 +16,7 @@ use crate::checksum::checksum;
 use crate::ended::end;
 use crate::scratch::Scratch;
 
-/// What an operation does with its block.
+/// Kind of operation on a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// Seek to a block by a random number, read it.
@@ -33,7 +33,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// Whether the file that is worked on begins with all of its blocks.
+    /// True if the file that is worked on begins with all of its blocks.
     fn begins_full(self) -> bool {
         matches!(self, Self::RandomRead | Self::RandomWrite | Self::Read)
     }
@@ -62,9 +62,9 @@ impl Writes {
 pub(super) struct Disk {
     way: Way,
     blocks: u64,
-    /// What is worked on; where it is written, by this descriptor.
+    /// File that is worked on; where it is written, by this descriptor.
     file: OwnedFd,
-    /// Where copies come from.
+    /// Source of copies.
     source: Option<OwnedFd>,
     /// The block whose turn it is, where blocks alternate.
     next: u64,

@@ -15,7 +15,7 @@ const SIZES: [usize; 37] = [
 
 const LONGEST: usize = 4096;
 
-/// What brings a message from one buffer of the worker to another.
+/// Carrier that brings a message from one buffer of the worker to another.
 pub(super) trait Carrier: Send + 'static {
     /// Moves `out` to `into`, which is as long.
     fn carry(&self, out: &[u8], into: &mut [u8]) -> io::Result<()>;
@@ -88,7 +88,7 @@ impl<C: Carrier, F: FnMut() -> io::Result<C> + Send> Kernel for Messages<C, F> {
     }
 }
 
-/// What is sent and received: the lengths in turn, and messages that differ.
+/// Messages sent and received: the lengths in turn, and messages that differ.
 struct Traffic {
     out: Box<[u8; LONGEST]>,
     into: Box<[u8; LONGEST]>,

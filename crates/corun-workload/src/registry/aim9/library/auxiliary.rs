@@ -35,7 +35,7 @@ unsafe extern "C" {
     fn cfgetospeed(settings: *const libc::termios) -> libc::speed_t;
 }
 
-/// What a process knows about itself.
+/// Facts that a process knows about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Answers {
     speeds: [libc::speed_t; 2],
@@ -80,7 +80,7 @@ impl Kernel for Questions {
     }
 }
 
-/// Where the longer answers are written.
+/// Buffers of the longer answers.
 struct Room {
     folder: [c_char; 2048],
     groups: Box<[libc::gid_t]>,
@@ -155,7 +155,7 @@ impl Room {
         .map(|group| group.gr_gid)
     }
 
-    /// What `look_up` finds.
+    /// Entry that `look_up` finds.
     fn entry<T>(
         &mut self,
         look_up: impl FnOnce(*mut T, *mut c_char, usize, *mut *mut T) -> c_int,

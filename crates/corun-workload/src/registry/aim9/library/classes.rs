@@ -7,7 +7,7 @@ use crate::in_memory::InMemory;
 
 type Question = unsafe extern "C" fn(c_int) -> c_int;
 
-/// What can be asked about a character.
+/// Questions about a character.
 pub(super) const QUESTIONS: [Question; 11] = [
     libc::isalnum,
     libc::isalpha,

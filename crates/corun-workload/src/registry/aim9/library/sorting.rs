@@ -75,7 +75,7 @@ fn sort(table: &mut [c_int], order: Order) {
     }
 }
 
-/// How many of the numbers searched for are not in the table, which ascends.
+/// Number of the numbers searched for that are not in the table, which ascends.
 fn missing(table: &[c_int]) -> u64 {
     let searched = (0..2 * NUMBERS).step_by(DISTANCE);
     let is_missing = |number: &c_int| {

@@ -25,7 +25,7 @@ pub(in super::super) static MEM_RTNS_1: Workload = Workload {
 /// The most blocks that there are at a time.
 const BLOCKS: usize = 300;
 
-/// What the first block of three holds.
+/// Content of the first block of three.
 const TEXT: &CStr = c"Hello, this is an average length string 1234";
 
 #[derive(Default)]

@@ -39,13 +39,13 @@ pub(in super::super) static PAGE_TEST: Workload = Workload {
     prepare: default_kernels::<Breaks<Written>>,
 };
 
-/// How far a call raises the break, in bytes.
+/// Increment of the break by a call, in bytes.
 const PAGE: usize = 4096;
 
 /// Calls of a round: one that lowers the break, and those that raise it again.
 const ROUND: u64 = 17;
 
-/// What the break is raised by before the first round, in bytes.
+/// Increment of the break before the first round, in bytes.
 const RAISED: usize = 1 << 20;
 
 /// The distance between the bytes that are written.
@@ -143,7 +143,7 @@ impl Child {
 
 /// The data segment of the child.
 struct Segment {
-    /// Where its end is before and after a round.
+    /// Place of its end before and after a round.
     high: usize,
 }
 

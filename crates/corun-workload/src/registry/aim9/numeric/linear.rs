@@ -198,7 +198,7 @@ fn subtract(equations: &mut [InMemory<f64>], width: usize, pivot: usize, row: us
     }
 }
 
-/// How many of the equations hold.
+/// Number of equations that hold.
 fn fulfilled(equations: &[InMemory<f64>], solution: &[f64]) -> u64 {
     let holds = |row: &[InMemory<f64>]| {
         let left = row.iter().zip(solution).fold(0.0, |sum, (a, b)| sum + a.get() * b);

@@ -74,7 +74,7 @@ fn cross_out(table: &mut [u8; NUMBERS]) {
     }
 }
 
-/// How many numbers are not crossed out, one after the other.
+/// Number of numbers that are not crossed out, one after the other.
 fn left(table: &[u8]) -> u64 {
     table.iter().fold(0, |count, &byte| opaque(count + u64::from(byte == 1)))
 }

@@ -117,7 +117,7 @@ impl Kernel for Zeros {
     }
 }
 
-/// Where 1000 sin x cos x is zero, searched from `start` on.
+/// Zero of 1000 sin x cos x, searched from `start` on.
 #[inline(always)]
 fn zero(start: f64) -> f64 {
     let mut place = start;

@@ -43,7 +43,7 @@ fn strings_are_written_read_classified_and_joined() {
 const CHARACTERS: &[u8] = b" \t\n\r\x080123456789 abcde fghij klmno pqrst uvwxy z \
     ABCDE FGHIJ KLMNO PQRST UVWXY Z .,;:!@#$%^&*()_-+=|\\\"'`[]}{";
 
-/// What is in the buffer after the joining: the parts, and behind them the end of the wholes.
+/// Content of the buffer after the joining: the parts, and behind them the end of the wholes.
 fn joined() -> Vec<u8> {
     let text = b"What is your name?";
     let terminated = |mut text: Vec<u8>| {
@@ -59,7 +59,7 @@ fn joined() -> Vec<u8> {
     buffer
 }
 
-/// How many of the eleven classes the characters are in.
+/// Number of the eleven classes that the characters are in.
 fn classes(characters: &[u8]) -> u64 {
     let classes = |character: &u8| {
         let graphic = character.is_ascii_graphic();

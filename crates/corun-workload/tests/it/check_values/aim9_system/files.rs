@@ -37,7 +37,7 @@ fn written_at_random(operations: u64) -> u64 {
     checksum([0].into_iter().chain(stamps))
 }
 
-/// What the file holds since it was empty.
+/// Content of the file since it was empty.
 fn written_on(operations: u64) -> u64 {
     let length = (operations - 1) % BLOCKS + 1;
     checksum([0].into_iter().chain(operations - length + 1..=operations))

@@ -13,7 +13,7 @@ use crate::load::Load;
 use crate::property::{Figure, Property, PropertyPlan, Reading};
 use crate::timeline::Timeline;
 
-/// What loads run on: the machine, or made-up schedules in a test.
+/// System that loads run on: the machine, or made-up schedules in a test.
 pub trait System {
     /// Runs a load and records which task ran on which CPU when.
     ///
@@ -39,7 +39,7 @@ pub enum ObserveError {
 /// Rounds that are run in any case: fewer have no interval.
 const ROUNDS_OF_AN_INTERVAL: u32 = 2;
 
-/// How an audit is to go.
+/// Settings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// No round begins that is not expected to end within this time, but for the first two.
@@ -48,14 +48,14 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// How an audit went.
+/// Outcome of an audit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditOutcome {
     /// The properties, in the order asked for.
     pub rows: Vec<AuditRow>,
     /// Finished rounds.
     pub rounds: u32,
-    /// Whether the user ended it.
+    /// True if the user ended it.
     pub interrupted: bool,
 }
 

@@ -9,14 +9,14 @@ pub struct Facts {
     pub caches: Vec<Vec<u32>>,
     /// Why no core has two of them, as the end of a sentence; not read where one has.
     pub no_siblings: String,
-    /// Whether sessions are groups of their own (`sched_autogroup_enabled`); `None` where the kernel
+    /// True if sessions are groups of their own (`sched_autogroup_enabled`); `None` where the kernel
     /// does not know that.
     pub autogroup: Option<bool>,
-    /// Whether corun is in the root group of the CPU controller: nowhere else do autogroups count.
+    /// True if corun is in the root group of the CPU controller: nowhere else do autogroups count.
     pub is_in_root_group: bool,
     /// The folder in which control groups with a quota can be made, or why there is none.
     pub groups: Result<String, String>,
-    /// Where free loads are held although more CPUs may be used; `None` leaves them free.
+    /// CPUs that free loads are pinned to although more CPUs may be used; `None` leaves them free.
     pub pinned_to: Option<Vec<u32>>,
 }
 
@@ -28,7 +28,7 @@ impl Facts {
         cpus
     }
 
-    /// Where free loads may run.
+    /// CPUs on which free loads may run.
     pub fn free(&self) -> Vec<u32> {
         self.pinned_to.clone().unwrap_or_else(|| self.cpus())
     }

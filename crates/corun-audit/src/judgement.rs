@@ -15,7 +15,7 @@ pub(crate) const FEWEST_ROUNDS: usize = 5;
 /// Times are estimated on the log scale; shorter ones than this count as this long, in seconds.
 const SHORTEST_S: f64 = 1e-6;
 
-/// What lies just on a bound may come back from the log scale so far beyond it.
+/// Tolerance of a value on a bound after its way through the log scale.
 const ROUNDING: f64 = 1e-9;
 
 /// Why a verdict is what it is.
@@ -46,7 +46,7 @@ impl Reason {
     }
 }
 
-/// How figures of a kind are averaged.
+/// Scale on which figures of a kind are averaged.
 #[derive(Debug, Clone, Copy)]
 enum Scale {
     Plain,

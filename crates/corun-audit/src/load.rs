@@ -25,7 +25,7 @@ pub struct Process {
     pub cpus: Option<Vec<u32>>,
     /// The control group that it is in while it runs.
     pub group: Option<Group>,
-    /// Its tasks (threads).
+    /// Tasks (threads).
     pub tasks: Vec<Task>,
 }
 
@@ -34,18 +34,18 @@ pub struct Process {
 pub struct Group {
     /// The folder of the new group.
     pub folder: String,
-    /// Its `cpu.max`: microseconds of CPU time, and the period that they are for.
+    /// The group's `cpu.max`: microseconds of CPU time, and the period that they are for.
     pub cpu_max: [u64; 2],
 }
 
 /// A task: a thread and its script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Whether another task begins it, by [`ScriptStep::Begin`].
+    /// True if another task begins it, by [`ScriptStep::Begin`].
     pub is_begun_by_another: bool,
-    /// Its nice value.
+    /// Nice value.
     pub nice: i32,
-    /// What it does.
+    /// Steps of the task.
     pub steps: Vec<ScriptStep>,
 }
 
@@ -81,7 +81,7 @@ impl Load {
         self
     }
 
-    /// Whether it ends when its work is done, and not by the clock.
+    /// True if it ends when its work is done, and not by the clock.
     pub fn has_work(&self) -> bool {
         self.processes.iter().flat_map(|it| &it.tasks).any(|task| task.work_ns() > 0)
     }
@@ -131,7 +131,7 @@ impl Task {
         self.steps.iter().map(work).sum()
     }
 
-    /// The same task with a nice value.
+    /// The task with a nice value.
     #[must_use]
     pub fn nice(self, nice: i32) -> Self {
         Self { nice, ..self }

@@ -10,15 +10,15 @@ use crate::timeline::Timeline;
 /// Something that a scheduler is expected to do.
 #[derive(Debug)]
 pub struct Property {
-    /// Its name on the command line and in results.
+    /// Name on the command line and in results.
     pub name: &'static str,
     /// The question that it answers, one line.
     pub question: &'static str,
-    /// Where the expectation is from.
+    /// Source of the expectation.
     pub source: &'static str,
-    /// Whether it is audited only where it is named, since it takes long.
+    /// True if it is audited only where it is named, since it takes long.
     pub is_by_name_only: bool,
-    /// How it is shown on a machine, or why it cannot be, as the end of a sentence.
+    /// Plan to show it on a machine, or why it cannot be, as the end of a sentence.
     pub plan: fn(&Facts) -> Result<PropertyPlan, String>,
 }
 
@@ -34,17 +34,17 @@ pub fn property_list(properties: &[&Property], facts: &Facts) -> AuditPropertyLi
     AuditPropertyList { properties: properties.iter().map(listed).collect() }
 }
 
-/// How a property is shown on a machine.
+/// Plan to show a property on a machine.
 pub struct PropertyPlan {
-    /// What is expected, in a few words.
+    /// Expected observation, in a few words.
     pub expected: String,
-    /// What the first figure has to keep.
+    /// Bound of the first figure.
     pub bound: AuditBound,
-    /// What is run, one after another, in each round.
+    /// Loads, one after another, in each round.
     pub loads: Vec<Load>,
     /// The figures of one round, from what was seen of each load; the first one is judged.
     pub read: Read,
-    /// What was observed, in a few words, from the figures of all rounds.
+    /// Observation, in a few words, from the figures of all rounds.
     pub observed: fn(&[Observation]) -> String,
 }
 
@@ -54,24 +54,24 @@ pub type Read = Box<dyn Fn(&[Timeline]) -> Vec<Reading>>;
 /// A figure of one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What it is.
+    /// The figure.
     pub figure: Figure,
-    /// Its value.
+    /// The value.
     pub value: f64,
-    /// How much of a departure from the bound others' work could account for, in the same unit.
+    /// Part of a departure from the bound others' work could account for, in the same unit.
     pub attributed: f64,
 }
 
-/// What a figure is.
+/// A figure of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
-    /// Its kind.
+    /// Metric of the figure.
     pub metric: Metric,
-    /// What is counted or timed.
+    /// Quantity counted or timed.
     pub of: &'static str,
     /// The load, in the words of placements: `free@5` is five workers that the kernel places.
     pub arm: String,
-    /// Its unit; `1` for shares.
+    /// Unit; `1` for shares.
     pub unit: &'static str,
 }
 

@@ -11,8 +11,7 @@ use crate::timeline::{Timeline, seconds};
 const FREE_NS: u64 = 100 * MS;
 /// When they end.
 const END_NS: u64 = 500 * MS;
-/// How long it may take, in seconds: corun's own bound, ten times what a balancer that runs every few
-/// milliseconds needs.
+/// Time limit, in seconds: corun's own bound, ten times what a balancer that runs every few milliseconds needs.
 const MAX_S: f64 = 0.1;
 /// The step after which a task is free.
 const SETTING_FREE: usize = 3;

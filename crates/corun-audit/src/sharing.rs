@@ -11,7 +11,7 @@ use corun_stats::percent;
 /// Tasks settle until here.
 const SETTLED_NS: u64 = 100 * MS;
 const END_NS: u64 = 600 * MS;
-/// How far the share may be from the expected one.
+/// Tolerance of the share around the expected one.
 const REACH: f64 = 0.05;
 
 /// Processes whose tasks, by their nice values, share one CPU; the first task should get `share` of

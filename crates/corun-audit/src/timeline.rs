@@ -15,25 +15,25 @@ pub const GAP_NS: u64 = 100_000;
 /// A CPU that others had for more than this share of the time was not idle.
 const IDLE: f64 = 0.2;
 
-/// What was seen of one load; times are nanoseconds from the common start.
+/// Timeline of one load; times are nanoseconds from the common start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
-    /// How long the load was.
+    /// Length of the load.
     pub length_ns: u64,
     /// The tasks of all processes, in the load's order.
     pub tasks: Vec<TaskLog>,
-    /// What all other tasks did.
+    /// Activity of all other tasks.
     pub others: Others,
 }
 
-/// What a task noted.
+/// Log of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLog {
-    /// Where and when it ran, ascending.
+    /// Intervals in which it ran, ascending.
     pub intervals: Vec<Interval>,
     /// When each step ended.
     pub steps_ended_ns: Vec<u64>,
-    /// How much CPU time the kernel had given it when each step ended.
+    /// CPU time that the kernel had given it when each step ended.
     pub cpu_at_steps_ns: Vec<u64>,
     /// Every time that it slept and was woken.
     pub wakes: Vec<Wake>,
@@ -63,7 +63,7 @@ pub struct Wake {
     pub ran_ns: u64,
 }
 
-/// What others did on the CPUs while the load ran.
+/// Activity of others on the CPUs while the load ran.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Others {
     /// Time that a CPU gave to others or lost to the hypervisor, in seconds, where it was not seen
@@ -79,7 +79,7 @@ pub fn seconds(nanoseconds: u64) -> f64 {
 }
 
 impl Interval {
-    /// How much of it lies between two times.
+    /// Time of others between two times.
     pub fn within_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
         self.to_ns.min(to_ns).saturating_sub(self.from_ns.max(from_ns))
     }
@@ -118,13 +118,13 @@ impl TaskLog {
         given * there as f64 / all.max(1) as f64
     }
 
-    /// How long it ran between two times on the CPUs that `is_meant` selects, in seconds.
+    /// Time it ran between two times on the CPUs that `is_meant` selects, in seconds.
     pub fn ran_on_s(&self, from_ns: u64, to_ns: u64, is_meant: impl Fn(u32) -> bool) -> f64 {
         let meant = self.intervals.iter().filter(|it| is_meant(it.cpu));
         seconds(meant.map(|it| it.within_ns(from_ns, to_ns)).sum())
     }
 
-    /// How often it moved to another CPU between two times.
+    /// Number of migrations to another CPU between two times.
     pub fn migrations(&self, from_ns: u64, to_ns: u64) -> usize {
         let pairs = self.intervals.windows(2);
         let is_within = |pair: &&[Interval]| (from_ns..to_ns).contains(&pair[1].from_ns);
@@ -141,8 +141,8 @@ impl Others {
         (seconds(seen_ns) + unplaced).min(seconds(to_ns.saturating_sub(from_ns)))
     }
 
-    /// How much of the time between two times these CPUs may not have been there for a load, in seconds:
-    /// all of it where they were not idle, since a balanced load is then another one.
+    /// Part of the time between two times in which these CPUs may not have been there for a load, in
+    /// seconds: all of it where they were not idle, since a balanced load is then another one.
     pub fn excused_s(&self, cpus: &[u32], from_ns: u64, to_ns: u64) -> f64 {
         let span_s = seconds(to_ns.saturating_sub(from_ns));
         match self.on_all_s(cpus, from_ns, to_ns) {

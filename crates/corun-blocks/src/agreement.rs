@@ -1,6 +1,6 @@
 //! How far two lists of cycles agree, in the figures that the literature on blocks gives.
 
-/// How far values agree with what they are compared with.
+/// Agreement of values with a reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
     /// Pairs.

@@ -48,7 +48,7 @@ const NOT_ALLOWED: c_int = 2;
 pub(crate) struct Confined {
     pid: Pid,
     pages: BTreeSet<u64>,
-    /// What it had when it was stopped first.
+    /// Registers when it was stopped first.
     registers: user_regs_struct,
     not_send: PhantomData<*const ()>,
 }
@@ -97,7 +97,7 @@ impl Confined {
         }
     }
 
-    /// Its process id.
+    /// Process id.
     pub(crate) fn pid(&self) -> Pid {
         self.pid
     }
@@ -142,7 +142,7 @@ impl Confined {
         }
     }
 
-    /// Its registers as they are now.
+    /// Registers as they are now.
     pub(crate) fn registers(&self) -> Result<user_regs_struct, BlockError> {
         ptrace::getregs(self.pid).map_err(errno("ptrace"))
     }
@@ -236,7 +236,7 @@ impl Confined {
         Ok(is_mapped)
     }
 
-    /// What is left to be done from outside: the child cannot take away the ground it stands on.
+    /// The part of the confinement that is done from outside: the child cannot take away the ground it stands on.
     fn confine(&mut self) -> Result<(), BlockError> {
         match self.wait()? {
             Waited::Stopped(Signal::SIGSTOP) => {}
@@ -283,8 +283,8 @@ impl Confined {
         self.call(libc::SYS_rseq, arguments)?.map_err(errno("rseq")).map(drop)
     }
 
-    /// What is mapped besides the harness and the code; not the kernel's own pages, which hold nothing
-    /// but the time, and of which some kernels do not allow unmapping.
+    /// Mappings besides the harness and the code; not the kernel's own pages, which hold nothing but
+    /// the time, and of which some kernels do not allow unmapping.
     fn foreign_memory(&self) -> io::Result<Vec<(u64, u64)>> {
         let maps = corun_files::kernel_text(format!("/proc/{}/maps", self.pid))?;
         let range = |line: &str| {
@@ -332,8 +332,8 @@ impl Confined {
         })
     }
 
-    /// What is the same at every start: the segments, and the flags, which are clear. The segments that
-    /// have a base begin where all registers point to.
+    /// Registers that are the same at every start: the segments, and the flags, which are clear. The
+    /// segments that have a base begin where all registers point to.
     fn fresh_registers(&self) -> user_regs_struct {
         user_regs_struct {
             eflags: 2,
@@ -371,7 +371,7 @@ enum Waited {
     Killed,
 }
 
-/// What the child maps, as a file in memory.
+/// Image that the child maps, as a file in memory.
 fn image(code: &[u8], uses: Uses) -> io::Result<OwnedFd> {
     let file = rustix::fs::memfd_create("corun-block", MemfdFlags::CLOEXEC)?;
     let length = FIRST_OF_CODE * PAGE + (code.len() as u64).max(1).next_multiple_of(PAGE);

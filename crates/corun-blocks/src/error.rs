@@ -8,7 +8,7 @@ use corun_trace::NotCode;
 /// The error that ends the execution of a block.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
-    /// Its bytes are no code.
+    /// Bytes that are no code.
     #[error(transparent)]
     NotCode(#[from] NotCode),
     /// Unrolled, it does not fit.
@@ -25,11 +25,11 @@ pub enum BlockError {
          which {what}"
     )]
     Refused {
-        /// Its mnemonic.
+        /// Mnemonic of the instruction.
         instruction: String,
         /// The instruction's first byte in the block.
         at: usize,
-        /// What it would do.
+        /// Effect that it would have.
         what: &'static str,
     },
     /// It does not go on with the next instruction.
@@ -40,7 +40,7 @@ pub enum BlockError {
     Leaves {
         /// The instruction's first byte in the block.
         at: usize,
-        /// Where it goes.
+        /// Target of the jump.
         to: u64,
         /// Counted from 0.
         iteration: usize,
@@ -52,7 +52,7 @@ pub enum BlockError {
         at: usize,
         /// Counted from 0.
         iteration: usize,
-        /// What happens.
+        /// The fault.
         fault: Fault,
     },
     /// It touches too many pages.
@@ -94,14 +94,14 @@ pub enum BlockError {
     /// Nothing is wrong with the block: no block can be run here.
     #[error("expected to be allowed to run a confined child, found that {what} fails: {source}")]
     Host {
-        /// What was tried.
+        /// Operation that was tried.
         what: &'static str,
-        /// What the kernel says.
+        /// Error of the kernel.
         source: io::Error,
     },
 }
 
-/// What the core objects to.
+/// Fault that the core raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Memory at an address that cannot be mapped.

@@ -32,7 +32,7 @@ impl Execution {
         self.missing.iter().map(String::as_str)
     }
 
-    /// What follows among the values is of the next iteration.
+    /// Ends the values of an iteration: those that follow are of the next.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub(crate) fn end_iteration(&mut self) {
         self.ends.push(self.values.len());
@@ -44,9 +44,9 @@ impl Execution {
         self.values.truncate(self.ends.last().copied().unwrap_or(0));
     }
 
-    /// How many copies of it are timed, and as many again, and where their instructions come from: as
-    /// many as an op cache holds, but no more than come to no fault. They are more where each touches what the one before
-    /// touched, since a time less than a cycle is then measured better.
+    /// Number of copies that are timed, and as many again, and the source of their instructions: as many as an op cache
+    /// holds, but no more than come to no fault. They are more where each touches what the one before touched, since a
+    /// time less than a cycle is then measured better.
     pub fn copies(&self, core: Vendor) -> (usize, FrontEnd) {
         let (copies, front_end) = copies_of(&self.block, core);
         if front_end == FrontEnd::OpCache && self.ends.len() >= 2 * COPIES && self.is_still() {
@@ -55,7 +55,7 @@ impl Execution {
         (copies.min(self.ends.len() / 2).max(1), front_end)
     }
 
-    /// Whether every iteration touches the same addresses, but for the first, which may set registers for the others.
+    /// True if every iteration touches the same addresses, but for the first, which may set registers for the others.
     fn is_still(&self) -> bool {
         let mut later = self.iterations().skip(1);
         let second = later.next();
@@ -109,7 +109,7 @@ const FEWEST_COPIES: usize = 4;
 /// The fewest iterations of a block that comes to a fault later.
 pub(crate) const FEWEST_ITERATIONS: usize = 2 * (FEWEST_COPIES + 1);
 
-/// Where the instructions of the copies of a block come from.
+/// Source of the instructions of the copies of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontEnd {
     /// Few copies, which the op cache holds as it holds a loop of the block.
@@ -135,9 +135,9 @@ impl Vendor {
     }
 }
 
-/// How many copies of a block are timed, and where their instructions come from. There are no more than
-/// an op cache holds, so that a block takes what it takes in a loop. Copies that follow each other may be denser than
-/// an op cache holds, where a loop of the block is not.
+/// Number of copies of a block that are timed, and the source of their instructions. There are no more than an op
+/// cache holds, so that a block takes what it takes in a loop. Copies that follow each other may be denser than an op
+/// cache holds, where a loop of the block is not.
 fn copies_of(block: &Block, core: Vendor) -> (usize, FrontEnd) {
     let (density, most) = match core {
         Vendor::Intel => (HELD_DENSITY_INTEL, COPIES),
@@ -187,7 +187,7 @@ pub struct Cycles {
     pub groups: usize,
     /// Of these, the ones in which it was not shared.
     pub alone: usize,
-    /// Where the instructions came from.
+    /// Source of the instructions.
     pub front_end: FrontEnd,
 }
 

@@ -21,7 +21,7 @@ const INSTRUCTION_HIGH: u32 = 12;
 /// The low half of the third argument; the halves of one are 4 bytes apart.
 const PROTECTION_LOW: u32 = 32;
 
-/// Where `struct sock_fprog` lies, which names the filter.
+/// Address of `struct sock_fprog`, which names the filter.
 pub(crate) const PROGRAM: u64 = DATA + FILTER as u64;
 
 /// The program and, after it, the filter, to lie at [`FILTER`] of the data.

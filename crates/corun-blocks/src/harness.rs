@@ -148,7 +148,7 @@ const LEFT: usize = 16;
 const MXCSR: usize = 32;
 const WIDTHS: usize = 36;
 const VECTOR: usize = 64;
-/// Where the filter of system calls lies.
+/// Offset of the filter of system calls.
 pub(crate) const FILTER: usize = 0x200;
 const SAMPLES_AT: usize = 0x400;
 const LINES_AT: usize = 0xc00;
@@ -216,7 +216,7 @@ pub(crate) fn data(uses: Uses, filter: &[u8]) -> Vec<u8> {
     data
 }
 
-/// What to write at [`DATA`] so that `take` begins with code at this address, so many times.
+/// Bytes to write at [`DATA`] so that `take` begins with code at this address, so many times.
 pub(crate) fn order(target: u64, times: u64) -> [u8; 16] {
     let mut order = [0; 16];
     order[..8].copy_from_slice(&target.to_le_bytes());
@@ -224,11 +224,11 @@ pub(crate) fn order(target: u64, times: u64) -> [u8; 16] {
     order
 }
 
-/// Where to write it.
+/// Address to write them to.
 pub(crate) const ORDER: u64 = DATA + TARGET as u64;
-/// Where the ticks of the samples are then, 8 bytes each.
+/// Address of the ticks of the samples, 8 bytes each.
 pub(crate) const SAMPLES: u64 = DATA + SAMPLES_AT as u64;
-/// Where the address is by which each line of memory was reached last before a run.
+/// Location of the address by which each line of memory was reached last before a run.
 pub(crate) const LAST_ADDRESSES: u64 = DATA + LINES_AT as u64;
 /// The most that there is room for, with some for the stack.
 pub(crate) const MAX_SAMPLES: usize = 256;

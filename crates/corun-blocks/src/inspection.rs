@@ -40,7 +40,7 @@ pub(crate) fn inspect(code: &[u8]) -> Result<Uses, BlockError> {
     Ok(uses)
 }
 
-/// What it names; that a write of a short vector clears the rest of the long one does not count.
+/// Registers that it names; that a write of a short vector clears the rest of the long one does not count.
 fn named_registers(instruction: &Instruction) -> impl Iterator<Item = Register> {
     (0..instruction.op_count())
         .map(|index| instruction.op_register(index))

@@ -6,10 +6,10 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use crate::BlockError;
 
-/// What every general-purpose register but the stack pointer, every 8 bytes of a vector register and of memory hold at the
-/// start.
+/// Value that every general-purpose register but the stack pointer, every 8 bytes of a vector register and of memory hold
+/// at the start.
 pub const PATTERN: u64 = 0x232_4000;
-/// What the stack pointer holds at the start: the middle of a page, so that what lies on the stack is
+/// Value of the stack pointer at the start: the middle of a page, so that what lies on the stack is
 /// not what the other registers point to. The published measurements must have had it so too: blocks
 /// that load from the stack what they store through another register at the same distance take no
 /// longer there than if the two were apart.
@@ -26,10 +26,10 @@ pub(crate) const LINES: usize = (PAGE / LINE) as usize;
 /// The first copy of the block.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const CODE: u64 = 0x3f00_0000_0000;
-/// Where the code that sets registers and takes the time lies.
+/// Address of the code that sets registers and takes the time.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const HARNESS: u64 = 0x3e00_0000_0000;
-/// What it reads and writes, the page after it.
+/// Address of the data that it reads and writes, the page after it.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const DATA: u64 = HARNESS + PAGE;
 /// The most bytes of unrolled code.

@@ -8,15 +8,15 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 /// A block of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// Its code as the list has it.
+    /// Code as the list has it.
     pub hexadecimal: String,
-    /// Its code.
+    /// Code of the block.
     pub code: Vec<u8>,
     /// Cycles of an iteration.
     pub cycles: Option<f64>,
 }
 
-/// Whether a block, in hexadecimal, is one that is held out while a core model is tuned: a third of
+/// True if a block, in hexadecimal, is one that is held out while a core model is tuned: a third of
 /// all, by a hash of their code, so that what the model knows of the others can be distinguished from what
 /// it knows of cores.
 pub fn is_held_out(hexadecimal: &str) -> bool {
@@ -33,9 +33,9 @@ const MAX_BLOCKS: usize = 1_000_000;
 pub struct ListError {
     /// Counted from 1.
     pub line: u64,
-    /// What is allowed there.
+    /// Allowed text.
     pub expected: &'static str,
-    /// What is there.
+    /// Text found.
     pub found: String,
 }
 

@@ -26,7 +26,7 @@ const ALONE: f64 = 0.15;
 /// Cycles of a link of the chain, on every core of AMD since Zen and of Intel since Nehalem.
 const CYCLES_OF_LINK: f64 = 3.0;
 
-/// What is timed in each group, so many copies of it and twice as many.
+/// Part that is timed in each group, so many copies of it and twice as many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Block,
@@ -39,11 +39,11 @@ enum Part {
 
 /// Processes of its own in which a block is timed, at most; two of them must agree.
 const PROCESSES: usize = 5;
-/// How far two may be apart that agree: as a share of the lesser, or in cycles.
+/// Tolerance of two that agree: as a share of the lesser, or in cycles.
 const AGREEMENT: f64 = 0.04;
 const AGREEMENT_CYCLES: f64 = 0.02;
 
-/// How many copies.
+/// Number of copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Amount {
     Once,
@@ -115,7 +115,7 @@ impl Timer {
     }
 }
 
-/// What the counter goes up by during a part.
+/// Ticks of the counter during a part.
 struct Ticks {
     /// During one copy.
     each: f64,
@@ -176,7 +176,7 @@ fn measure<E>(
     Ok(summary(groups.iter().map(|group| group.cycles).collect(), alone))
 }
 
-/// What the last process found together with one before it, if they agree.
+/// Cycles of the last process and of one before it, if they agree.
 fn agreed(found: &[Cycles]) -> Option<Cycles> {
     let (last, before) = found.split_last()?;
     let agrees = |one: &&Cycles| {
@@ -210,7 +210,7 @@ fn undisturbed(mut samples: Vec<u64>, leap: u64) -> f64 {
     near.clone().sum::<u64>() as f64 / near.count() as f64
 }
 
-/// What lies between neighbouring values of the lower three quarters, where it is more than rounding.
+/// Gaps between neighbouring values of the lower three quarters, where it is more than rounding.
 fn gaps_of(mut samples: Vec<u64>) -> Vec<u64> {
     const ROUNDING: u64 = 2;
     samples.sort_unstable();
@@ -218,7 +218,7 @@ fn gaps_of(mut samples: Vec<u64>) -> Vec<u64> {
     samples.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > ROUNDING).collect()
 }
 
-/// What the counter goes up by at a time. That need be no whole number: virtual machines scale it.
+/// Step of the counter. That need be no whole number: virtual machines scale it.
 fn leap(mut gaps: Vec<u64>) -> u64 {
     gaps.sort_unstable();
     // Rounding takes away up to one of it.

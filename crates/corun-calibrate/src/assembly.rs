@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
-/// What registers hold when a routine begins, and have when it ends.
+/// State of the registers when a routine begins and ends.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct State {
@@ -39,7 +39,7 @@ const COUNTER: Register = Register::R15;
 /// Those that a caller of the System V convention keeps.
 const KEPT: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
-/// Where a loop begins, for the sake of what is fetched and cached as aligned pieces.
+/// Alignment of a loop, for the sake of what is fetched and cached as aligned pieces.
 const ALIGNMENT: usize = 64;
 
 /// The bytes of an instruction that does not depend on its place.

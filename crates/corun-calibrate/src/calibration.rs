@@ -9,7 +9,7 @@ use corun_record::{Progress, Stage, Unwatched};
 use crate::figure::{Figure, FormFigure};
 use crate::{CalibrateError, Routine, RoutineTimer, Spread, measure};
 
-/// What was measured.
+/// Measurements of a calibration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calibration {
     /// Fields of the model, and what it has no field for.

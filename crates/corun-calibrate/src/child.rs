@@ -2,13 +2,12 @@
 
 use std::io;
 
-/// How many numbers the child sends.
+/// Number of numbers the child sends.
 const NUMBERS: usize = 10;
 /// Seconds after which the process is ended.
 const LONGEST: u32 = 5;
 
-/// What `work` finds in a copy of this process; none if it finds nothing, dies, or takes longer than
-/// [`LONGEST`].
+/// Result of `work` in a copy of this process; none if it finds nothing, dies, or takes longer than [`LONGEST`].
 ///
 /// # Errors
 /// If there is no process or pipe to be had.

@@ -18,7 +18,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// What lies between the levels.
+    /// Middle between the levels.
     fn middle(self) -> f64 {
         f64::midpoint(self.low, self.high)
     }
@@ -115,7 +115,7 @@ fn search<E>(
     Ok(Some(found))
 }
 
-/// Whether places below the step are on the lower level, and those above it on the upper, but for one.
+/// Checks that places below the step are on the lower level, and those above it on the upper, but for one.
 fn is_there<E>(
     found: Step,
     resolution: u32,

@@ -16,13 +16,13 @@ pub struct MeasuredCore<'a> {
     pub core: String,
     /// The logical CPU.
     pub cpu: u32,
-    /// What could not be measured is this model's.
+    /// Model that supplies what could not be measured.
     pub base: &'a CoreModel,
-    /// What was measured.
+    /// The measurements.
     pub calibration: &'a Calibration,
     /// The timing overlay made of it.
     pub rows: &'a [Row],
-    /// What else ran meanwhile.
+    /// Disturbance by other work meanwhile.
     pub disturbed: Disturbed,
 }
 
@@ -70,7 +70,7 @@ impl MeasuredCore<'_> {
         }
     }
 
-    /// What limits trust in the figures.
+    /// Limits of trust in the figures.
     pub fn caveats(&self) -> Vec<Caveat> {
         let Disturbed { samples, unsteady, switched, shared, never_alone } = self.disturbed;
         let left_out = format!(
@@ -109,7 +109,7 @@ impl MeasuredCore<'_> {
         self.calibration.forms.iter().map(form).collect()
     }
 
-    /// What the base says of a form, where the overlay says something else.
+    /// Timing of a form in the base, where the overlay says something else.
     fn differing_base(&self, form: &str) -> Option<BaseForm> {
         let row = self.rows.iter().find(|row| row.form == form)?;
         let base = row.base.as_ref()?;

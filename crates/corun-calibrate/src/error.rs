@@ -11,7 +11,7 @@ pub enum CalibrateError {
     /// Timed code is machine code of x86-64 that is run on Linux.
     #[error("expected a core of x86-64 under Linux, found {found}")]
     OtherMachine {
-        /// What this is.
+        /// Description of this machine.
         found: String,
     },
     /// The clock changed during every sample.
@@ -19,7 +19,7 @@ pub enum CalibrateError {
         "expected a clock that keeps still for a moment, found none in {samples} samples of {what}"
     )]
     Unsteady {
-        /// What was measured.
+        /// Figure that was measured.
         what: String,
         /// Samples tried.
         samples: usize,
@@ -27,9 +27,9 @@ pub enum CalibrateError {
     /// The system refuses something.
     #[error("expected to be allowed to measure, found that {what} fails: {source}")]
     System {
-        /// What was tried.
+        /// Operation that was tried.
         what: &'static str,
-        /// What the kernel says.
+        /// Error of the kernel.
         source: io::Error,
     },
     /// No model is near enough to take what cannot be measured from.
@@ -41,10 +41,10 @@ pub enum CalibrateError {
     /// There is no such model.
     #[error(transparent)]
     Base(ModelError),
-    /// What was measured makes no model.
+    /// The measurements make no model.
     #[error("expected that the measured figures make a core model, found: {sentence}")]
     NoModel {
-        /// What is wrong with it.
+        /// The fault.
         sentence: String,
     },
     /// The user interrupted it.

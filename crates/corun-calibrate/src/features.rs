@@ -2,7 +2,7 @@
 
 use iced_x86::CpuidFeature;
 
-/// Whether the core has it; what is not known here is taken as missing.
+/// True if the core has it; what is not known here is taken as missing.
 pub(crate) fn has(feature: CpuidFeature) -> bool {
     match feature {
         CpuidFeature::INTEL8086

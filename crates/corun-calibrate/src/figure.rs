@@ -7,9 +7,9 @@ use crate::Spread;
 pub struct Figure {
     /// The path of the model's field (`back.rob.entries`), or what it is where the model has none.
     pub name: String,
-    /// Whether the name is a field of the model.
+    /// True if the name is a field of the model.
     pub is_field: bool,
-    /// What was measured, in the unit.
+    /// Measured value, in the unit.
     pub measured: Spread,
     /// Cycles, entries, KiB, a cycle.
     pub unit: &'static str,
@@ -27,7 +27,7 @@ impl Figure {
     }
 }
 
-/// What was measured of a form of instruction.
+/// Measurements of a form of instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FormFigure {
     /// As timing tables name it.

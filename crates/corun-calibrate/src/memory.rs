@@ -2,7 +2,7 @@
 
 use corun_sim::PointerChaseRing;
 
-/// What a routine finds at `r14`.
+/// Memory that a routine finds at `r14`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Memory {
     /// One page that holds the address of the byte in its middle everywhere, as `rax` does.
@@ -17,7 +17,7 @@ pub enum Memory {
         apart: usize,
         /// Rings.
         rings: usize,
-        /// Whether small pages hold it.
+        /// True if small pages hold it.
         on_small_pages: bool,
     },
 }
@@ -36,7 +36,7 @@ impl Memory {
         }
     }
 
-    /// Whether it must lie on small pages.
+    /// True if it must lie on small pages.
     pub fn is_on_small_pages(self) -> bool {
         matches!(self, Self::Ring { on_small_pages: true, .. })
     }

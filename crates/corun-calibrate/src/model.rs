@@ -8,15 +8,15 @@ use crate::{CalibrateError, Spread};
 /// A field of the base that was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Its path.
+    /// Path of the field.
     pub field: String,
-    /// What was measured.
+    /// Measured value.
     pub measured: Spread,
     /// The value in the measured model: the measurement, rounded to a whole number where the field is a count.
     pub value: f64,
     /// The value in the base model.
     pub base: f64,
-    /// What was published of the base's core, if anything was.
+    /// Published value of the base's core, if anything was.
     pub published: Option<f64>,
 }
 
@@ -156,7 +156,7 @@ fn cite(table: &mut toml::Value, changes: &[Change]) {
     }
 }
 
-/// What the model says of itself.
+/// Description that the model has of itself.
 fn describe(table: &mut toml::Value, changes: &[Change], name: &str, core: &str) {
     let Some(table) = table.as_table_mut() else { return };
     let text = |text: String| toml::Value::String(text);

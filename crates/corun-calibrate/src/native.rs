@@ -109,7 +109,7 @@ impl Native {
         Ok(native)
     }
 
-    /// What was disturbed so far.
+    /// Samples that were disturbed so far.
     pub fn disturbed(&self) -> Disturbed {
         self.disturbed
     }
@@ -275,7 +275,7 @@ impl Function {
         Ok(Self { code })
     }
 
-    /// What the time stamp counter goes up by while the body is done so many times.
+    /// Ticks of the time stamp counter while the body is done so many times.
     fn ticks(&self, state: &mut State, times: u64) -> u64 {
         // SAFETY: `assembly::function` makes code of this type; bodies keep to their memory.
         let function: extern "sysv64" fn(*mut State, u64) =

@@ -16,13 +16,13 @@ use crate::figure::FormFigure;
 pub struct Row {
     /// Name of the form.
     pub form: String,
-    /// What the form needs.
+    /// Timing of the form.
     pub timing: Timing,
-    /// What the base says, if it knows the form.
+    /// Timing in the base, if it knows the form.
     pub base: Option<Timing>,
-    /// Whether the ports are the base's own.
+    /// True if the ports are the base's own.
     pub has_ports_of_base: bool,
-    /// Whether it is of measurements of its form; else it follows from rows that are.
+    /// True if it is of measurements of its form; else it follows from rows that are.
     pub is_measured: bool,
 }
 

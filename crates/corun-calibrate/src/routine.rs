@@ -9,17 +9,17 @@ use crate::{CalibrateError, Memory, Spread};
 /// `r14` holds the address of its memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Routine {
-    /// What it is for, in words.
+    /// Purpose in words.
     pub name: String,
-    /// What is done once, before the first iteration.
+    /// Code that runs once, before the first iteration.
     pub setup: Vec<u8>,
     /// One iteration, machine code that may stand anywhere.
     pub body: Vec<u8>,
-    /// How many of what is measured an iteration has; cycles are given for one.
+    /// Count of what is measured in an iteration; cycles are given for one.
     pub count: f64,
-    /// What every 8 bytes of a vector register hold at the start.
+    /// Value of every 8 bytes of a vector register at the start.
     pub vector: u64,
-    /// What it reads and writes.
+    /// Memory that it reads and writes.
     pub memory: Memory,
 }
 
@@ -31,7 +31,7 @@ pub trait RoutineTimer {
     /// If the core's clock never keeps still, or memory is refused.
     fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError>;
 
-    /// The same of code that may fail: apart from this process, if it can. None if it failed, or never ended.
+    /// Time of code that may fail: apart from this process, if it can. None if it failed, or never ended.
     ///
     /// # Errors
     /// If the system refuses to start it.
@@ -39,7 +39,7 @@ pub trait RoutineTimer {
         self.time(routine).map(Some)
     }
 
-    /// Whether this core has what the instruction needs.
+    /// True if this core has what the instruction needs.
     fn knows(&self, instruction: &iced_x86::Instruction) -> bool;
 }
 

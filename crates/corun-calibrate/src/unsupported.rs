@@ -16,7 +16,7 @@ impl Native {
         Err(CalibrateError::OtherMachine { found })
     }
 
-    /// What was disturbed: nothing.
+    /// Samples that were disturbed: none.
     pub fn disturbed(&self) -> Disturbed {
         Disturbed::default()
     }

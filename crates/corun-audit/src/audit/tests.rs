@@ -15,7 +15,7 @@ struct Simulated {
     is_good: bool,
     elapsed: Duration,
     observed: usize,
-    /// What happens instead of this load, counted from 0.
+    /// Failure in place of this load, counted from 0.
     failure: Option<(usize, ObserveError)>,
     cpus: Vec<u32>,
 }
@@ -26,7 +26,7 @@ impl Simulated {
         Self { is_good, elapsed: Duration::ZERO, observed: 0, failure: None, cpus }
     }
 
-    /// Where a task of this place may run, by its last mask.
+    /// CPU of a task of this place, by its last mask.
     fn place(&self, place: usize, mask: Option<&[u32]>) -> u32 {
         let mask = mask.unwrap_or(&self.cpus);
         let wanted = self.cpus[place % self.cpus.len()];

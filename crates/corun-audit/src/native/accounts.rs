@@ -15,7 +15,7 @@ pub(super) struct Accounts {
     times: CpuTimes,
     /// Finer, where the kernel keeps it.
     run_ns: Option<BTreeMap<u32, u64>>,
-    /// Where the reader was, and the CPU time that it had been given.
+    /// CPU of the reader, and the CPU time that it had been given.
     reader: (u32, u64),
 }
 
@@ -37,7 +37,7 @@ impl Accounts {
         }
     }
 
-    /// What happened on a CPU since `earlier`.
+    /// Time of a CPU since `earlier`.
     pub(super) fn since(&self, earlier: &Self, cpu: u32) -> CpuTime {
         let time = self.times.since(&earlier.times, cpu).unwrap_or_default();
         let run_ns = |accounts: &Self| accounts.run_ns.as_ref()?.get(&cpu).copied();

@@ -51,7 +51,7 @@ impl Native {
         }
     }
 
-    /// What limits trust.
+    /// Limits of trust.
     fn caveats(&self, machine: &Machine, rows: &[AuditRow]) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if let Some(name) = &machine.hypervisor {

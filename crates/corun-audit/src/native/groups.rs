@@ -11,7 +11,7 @@ use crate::load::Group;
 #[derive(Debug)]
 pub(super) struct Membership {
     folder: PathBuf,
-    /// Where the process came from.
+    /// Group that the process came from.
     home: PathBuf,
 }
 

@@ -15,9 +15,9 @@ use crate::audit::ObserveError;
 use crate::load::Process;
 use crate::timeline::TaskLog;
 
-/// How much longer than its load a process may take: on a busy or emulated machine it waits.
+/// Time that a process may take beyond its load: on a busy or emulated machine it waits.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long it may take to end on request.
+/// Time limit to end on request.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running process; dropped, it ends and leaves nothing behind.
@@ -54,7 +54,7 @@ impl<'a> RunningProcess<'a> {
         Ok(process)
     }
 
-    /// Its process id.
+    /// Process id.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -72,7 +72,7 @@ impl<'a> RunningProcess<'a> {
         self.order(&start_ns.to_string())
     }
 
-    /// What its tasks noted, at the end of a load of this length.
+    /// Logs of its tasks, at the end of a load of this length.
     pub(super) fn logs(&mut self, length: Duration) -> Result<Vec<TaskLog>, ObserveError> {
         match self.answer(length + TIMEOUT)? {
             Answer::Logs(logs) => Ok(logs),
@@ -116,7 +116,7 @@ impl<'a> RunningProcess<'a> {
             .ok_or_else(|| ObserveError::Refused(self.early_end()))
     }
 
-    /// How a process that does not answer any more has ended.
+    /// Description of the end of a process that does not answer any more.
     fn early_end(&mut self) -> String {
         let begun = Instant::now();
         while begun.elapsed() < EXIT_TIMEOUT {

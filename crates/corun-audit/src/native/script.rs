@@ -9,7 +9,7 @@ use corun_machine::{Affinity, CpuSet};
 use crate::load::{Process, ScriptStep, Task};
 use crate::timeline::{TaskLog, Wake};
 
-/// How often a working task notes where it is for each time that it asks the kernel how much it has done.
+/// Number of times that a working task notes where it is for each time that it asks the kernel how much it has done.
 const LOOKS: u32 = 100;
 
 /// The tasks of a process while they run.

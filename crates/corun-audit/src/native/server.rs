@@ -18,14 +18,14 @@ use crate::timeline::TaskLog;
 /// The hidden subcommand that a load's process runs.
 pub const SUBCOMMAND: &str = "audit-load";
 
-/// What a load's process reports, a line each.
+/// Answer of a load's process, a line each.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// It has done what comes before the common start.
     Ready,
-    /// What its tasks noted.
+    /// Logs of its tasks.
     Logs(Vec<TaskLog>),
-    /// What the system refused.
+    /// Refusal of the system.
     Refused(String),
 }
 

@@ -57,7 +57,7 @@ fn read(seen: &Timeline, cpus: [u32; 2]) -> Vec<Reading> {
     ]
 }
 
-/// How long a task ran where its mask did not allow it. While the mask changes it may be on either
+/// Time that a task ran where its mask did not allow it. While the mask changes it may be on either
 /// CPU, so that each mask counts from when it was set, and until the task's next step at the latest.
 fn elsewhere_s(task: &TaskLog, cpus: [u32; 2]) -> f64 {
     let ended = |step: usize| task.steps_ended_ns.get(step).copied().unwrap_or(0);

@@ -66,7 +66,7 @@ fn three_halves(cpus: usize) -> usize {
     (3 * cpus).div_ceil(2)
 }
 
-/// What each of `tasks` gets of a CPU when all share `cpus` equally.
+/// Share that each of `tasks` gets of a CPU when all share `cpus` equally.
 pub(super) fn each(cpus: usize, tasks: usize) -> f64 {
     (cpus as f64 / tasks.max(1) as f64).min(1.0)
 }

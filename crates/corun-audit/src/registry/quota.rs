@@ -20,7 +20,7 @@ const CPU_MAX: [u64; 2] = [25_000, 50_000];
 /// Tasks settle until here, for whole periods.
 const SETTLED_NS: u64 = 100 * MS;
 const END_NS: u64 = 700 * MS;
-/// How far from the quota the use may be, as CPUs.
+/// Tolerance of the use around the quota, as CPUs.
 const REACH: f64 = 0.05;
 const QUOTA: f64 = 0.5;
 

@@ -180,7 +180,7 @@ fn a_stopped_calibration_gives_no_model() {
     assert_eq!(made.times, 0);
 }
 
-/// What was heard of the work: each stage with its units.
+/// Progress that was reported: each stage with its units.
 #[derive(Default)]
 struct Heard(std::sync::Mutex<Vec<(Stage, u64)>>);
 

@@ -37,7 +37,7 @@ impl Form {
         (registers, flags)
     }
 
-    /// Whether one of many waits for another in any case.
+    /// True if one of many waits for another in any case.
     pub(crate) fn is_chained(&self) -> bool {
         let (registers, flags) = self.chained_by();
         flags || !registers.is_empty()
@@ -76,7 +76,7 @@ impl Form {
         self.with(&choices, 0)
     }
 
-    /// Whether it takes its number from another bank, and only keeps a part of what it writes.
+    /// True if it takes its number from another bank, and only keeps a part of what it writes.
     fn waits_for_another_bank(&self) -> bool {
         let mut banks = self.operands.iter().filter(|it| it.bank.is_some());
         let written = banks.clone().find(|it| it.writes());

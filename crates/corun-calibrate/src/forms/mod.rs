@@ -20,7 +20,7 @@ pub(crate) struct Form {
     pub name: &'static str,
     sample: Instruction,
     operands: Vec<Operand>,
-    /// What it reads and writes without naming it.
+    /// Implied registers that it reads and writes.
     implied: Vec<(Register, OpAccess)>,
 }
 
@@ -96,25 +96,25 @@ impl Form {
         self.sample
     }
 
-    /// Whether it is an address, and no memory.
+    /// True if it is an address, and no memory.
     fn is_address(&self) -> bool {
         self.sample.code() == Code::Lea_r64_m
             || self.sample.code() == Code::Lea_r32_m
             || self.sample.code() == Code::Lea_r16_m
     }
 
-    /// Whether it reads or writes memory that it names.
+    /// True if it reads or writes memory that it names.
     pub(crate) fn has_memory(&self) -> bool {
         self.operands.iter().any(|operand| operand.is_memory) && !self.is_address()
     }
 
-    /// Whether it reads and writes the same memory.
+    /// True if it reads and writes the same memory.
     pub(crate) fn is_update(&self) -> bool {
         self.has_memory()
             && self.operands.iter().any(|it| it.is_memory && it.reads() && it.writes())
     }
 
-    /// Whether its addresses are those that a vector holds.
+    /// True if its addresses are those that a vector holds.
     fn gathers(&self) -> bool {
         self.sample.memory_index().is_vector_register()
     }

@@ -3,7 +3,7 @@
 use corun_model::timing::form;
 use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, OpAccess, Register};
 
-/// What registers are kept in.
+/// Bank in which registers are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bank {
     General,
@@ -43,7 +43,7 @@ pub(super) fn writes(access: OpAccess) -> bool {
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
 }
 
-/// What a register is kept in, and the first of its kind.
+/// Bank in which a register is kept, and the first of its kind.
 pub(super) fn bank(register: Register) -> (Option<Bank>, Register) {
     match register {
         _ if register.is_gpr8() => (Some(Bank::General), Register::AL),

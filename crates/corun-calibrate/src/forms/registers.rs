@@ -7,18 +7,18 @@ use super::{Form, MASK};
 
 /// Numbers of registers: general-purpose ones count as encoded.
 pub(super) const CHAINED: u32 = 2;
-/// What every instruction may read and none writes, by their order among the operands.
+/// Registers that every instruction may read and none writes, by their order among the operands.
 pub(super) const SOURCES: [u32; 3] = [1, 13, 12];
-/// What many instructions write in turn. 4 is the stack's, 14 the memory's, 15 the loop's.
+/// Registers that many instructions write in turn. 4 is the stack's, 14 the memory's, 15 the loop's.
 pub(super) const TARGETS: [u32; 9] = [2, 3, 5, 6, 7, 8, 9, 10, 11];
-/// The same where there are eight registers.
+/// Registers that every instruction may read, where there are eight.
 pub(super) const SHORT_SOURCES: [u32; 3] = [1, 3, 2];
 pub(super) const SHORT_TARGETS: [u32; 4] = [4, 5, 6, 7];
 /// Places in memory that are used in turn, so far apart.
 pub(super) const PLACES: i64 = 16;
 pub(super) const APART: i64 = 128;
 
-/// What to choose for an operand.
+/// Choice of a register for an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     /// This number.

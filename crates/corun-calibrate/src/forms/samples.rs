@@ -49,7 +49,7 @@ fn begins_with_first(instruction: &Instruction) -> bool {
     instruction.op_kind(0) == OpKind::Register && instruction.op0_register().number() == 0
 }
 
-/// Whether the process that executes it goes on as before, but for registers and its own memory.
+/// True if the process that executes it goes on as before, but for registers and its own memory.
 fn may_run(instruction: &Instruction) -> bool {
     use Mnemonic::{
         Clui, Cpuid, Enter, Fldcw, Fldenv, Frstor, Fxrstor, Fxrstor64, Getsec, Invlpga, Ldmxcsr,

@@ -7,7 +7,7 @@ use super::operands::Bank;
 use crate::assembly::encode;
 
 impl Form {
-    /// What has to be done once, before the loop.
+    /// Code that runs once, before the loop.
     pub(crate) fn setup(&self) -> Vec<u8> {
         let mut code = Vec::new();
         let is_legacy = self.sample.encoding() == iced_x86::EncodingKind::Legacy;
@@ -51,7 +51,7 @@ impl Form {
         code
     }
 
-    /// What 8 bytes of vector registers should hold: numbers that neither grow nor vanish.
+    /// Value of 8 bytes of vector registers: numbers that neither grow nor vanish.
     pub(crate) fn vector(&self) -> u64 {
         const DOUBLE: u64 = 0x3ff0_0000_1234_5678;
         let name = self.mnemonic();
@@ -67,7 +67,7 @@ impl Form {
     }
 }
 
-/// Whether this host knows the upper halves of vector registers.
+/// True if this host knows the upper halves of vector registers.
 fn has_avx() -> bool {
     #[cfg(target_arch = "x86_64")]
     let found = std::is_x86_feature_detected!("avx");

@@ -12,7 +12,7 @@ pub(crate) struct Stream {
     pub code: Vec<u8>,
     /// Instructions for each, that end what would chain it.
     pub breakers: usize,
-    /// How many registers take turns where each instruction waits for the last one of its register.
+    /// Number of registers that take turns where each instruction waits for the last one of its register.
     pub turns: Option<usize>,
 }
 
@@ -72,7 +72,7 @@ impl Form {
         }
     }
 
-    /// Whether it changes the top of the x87 stack and nothing else.
+    /// True if it changes the top of the x87 stack and nothing else.
     pub(super) fn works_on_top(&self) -> bool {
         use iced_x86::Mnemonic::{
             F2xm1, Fabs, Fchs, Fcos, Fprem, Fprem1, Frndint, Fscale, Fsin, Fsqrt,
@@ -83,7 +83,7 @@ impl Form {
         )
     }
 
-    /// How many operations of the x87 stack stand beside it.
+    /// Number of operations of the x87 stack beside it.
     pub(crate) fn stack_operations(&self) -> u32 {
         if self.works_on_top() {
             return 2;
@@ -91,7 +91,7 @@ impl Form {
         self.sample.fpu_stack_increment_info().increment().unsigned_abs()
     }
 
-    /// What ends the chains through registers without a name and through flags.
+    /// Instructions that end the chains through registers without a name and through flags.
     fn breakers(&self) -> Vec<u8> {
         let mut code = self.balance(true);
         let (registers, flags) = self.chained_by();

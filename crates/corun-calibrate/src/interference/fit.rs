@@ -16,23 +16,23 @@ const ROUNDS: usize = 3;
 const STEPS: usize = 5;
 const FIRST_STEPS: usize = 3;
 const OTHERS: [f64; 2] = [0.01, 40.0];
-/// How far a simulated time may be from another one without a reason; a ring that is slower by less shows no fills.
+/// Tolerance of two simulated times; a ring that is slower by less shows no fills.
 const NOISE: f64 = 0.01;
 /// Factors around the bandwidth so found, at which a line is fitted.
 const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
-/// How much farther away memory is tried, in nanoseconds, and the cycles that a load then takes longer at least, for each of
-/// them: nearly all of its ring would be in the last level.
+/// Steps by which memory is tried farther away, in nanoseconds, and the cycles that a load then takes longer at least,
+/// for each of them: nearly all of its ring would be in the last level.
 const FARTHER_NS: f64 = 50.0;
 const SLOPE_AT_LEAST: f64 = 0.1;
 /// The least memory bandwidth, in GB/s.
 const SLOWEST: f64 = 0.1;
 
-/// How many times the model's own latency a fitted one may be, and the cycles by which it may be longer in any case.
+/// Limit of a fitted latency, as a multiple of the model's own, and the cycles by which it may be longer in any case.
 const MAX_TIMES: f64 = 4.0;
 const MAX_MORE: f64 = 150.0;
 /// Latencies of main memory, in nanoseconds, that machines have: from beside the core to behind a busy fabric.
 const MAIN: RangeInclusive<f64> = 20.0..=1000.0;
-/// How far a ring may be from its reading once all is fitted, as a factor.
+/// Limit of a ring's distance from its reading once all is fitted, as a factor.
 const RESIDUAL: f64 = 1.3;
 
 /// A fit that no machine has: other programs used its caches and its memory while the rings were timed.

@@ -62,7 +62,7 @@ impl ProbeRings {
         })
     }
 
-    /// What the rings take on a model that has the core and its memory to itself, but for background fills.
+    /// Times of the rings on a model that has the core and its memory to itself, but for background fills.
     pub fn simulated(&self, model: &CoreModel) -> InterferenceReading {
         InterferenceReading {
             last_level: self.last_level.cycles(model),

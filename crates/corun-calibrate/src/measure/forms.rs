@@ -30,7 +30,7 @@ const REPEATED_PASSES: usize = 2;
 /// Slots a cycle are asked of the bench by a routine of this many NOPs.
 const NOPS: usize = 240;
 
-/// What all forms are measured against.
+/// References that all forms are measured against.
 struct References {
     /// Cycles of a NOP.
     nop: f64,
@@ -87,7 +87,7 @@ pub(crate) fn forms(
 const FIGURES: [fn(&FormFigure) -> Option<Spread>; 3] =
     [|form| form.latency, |form| form.cycles, |form| form.slots];
 
-/// Whether each figure that any pass has is agreed upon.
+/// True if each figure that any pass has is agreed upon.
 fn is_agreed(passes: &[FormFigure]) -> bool {
     FIGURES.iter().all(|figure| {
         passes.iter().all(|pass| figure(pass).is_none()) || lowest_agreed(passes, *figure).is_some()

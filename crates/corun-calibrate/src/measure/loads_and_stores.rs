@@ -16,7 +16,7 @@ use crate::{CalibrateError, Routine, RoutineTimer, Spread};
 
 /// Copies of what is measured in a body.
 const COPIES: usize = 48;
-/// What registers are loaded in turn.
+/// Registers that are loaded in turn.
 const TARGETS: [Register; 4] = [RBX, RDX, RBP, RSI];
 const CYCLES: &str = "cycles";
 const RATE: &str = "a cycle";

@@ -49,7 +49,7 @@ impl Facts {
         differences(&[self, other]).is_empty()
     }
 
-    /// What is not as in an earlier run, a sentence each.
+    /// Changes since an earlier run, a sentence each.
     pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<String> {
         let unlike = |difference: RunDifference| {
             let mut values = difference.values.into_iter().flatten();

@@ -5,7 +5,7 @@
 
 use corun_record::{ComparedObservation, ComparisonGate, RunComparison, Sense};
 
-/// What `--fail-on` asks for.
+/// Condition of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FailOn {
     /// Worse by more than this fraction.
@@ -57,7 +57,7 @@ enum Standing {
     Passes,
 }
 
-/// Whether a row is shown to be worse by more than a limit, on the log scale.
+/// Standing of a row: shown to be worse by more than a limit, on the log scale.
 fn standing_of(row: &ComparedObservation, limit: f64) -> Standing {
     let (low, high) = (row.ratio.low.ln(), row.ratio.high.ln());
     let [least, most] = match row.sense {

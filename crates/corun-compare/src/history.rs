@@ -4,7 +4,7 @@ use corun_stats::{BetweenRuns, RunValue, since_last_change};
 
 use crate::subject::Subject;
 
-/// What earlier equal runs say of an observation.
+/// Values of an observation in earlier equal runs.
 pub(crate) struct Earlier {
     pub(crate) between: BetweenRuns,
     /// The number of runs before the last change of level: they are not equal to later ones, and are left out.

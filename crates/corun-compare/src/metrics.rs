@@ -2,8 +2,8 @@
 
 use corun_record::{Metric, Observation, Sense};
 
-/// Whether more of it is better. Ratios between placements are neither: a yield falls if what it is compared with gets
-/// better.
+/// Sense of the metric: whether more of it is better. Ratios between placements are neither: a yield falls if what it
+/// is compared with gets better.
 pub(crate) fn sense(seen: &Observation) -> Sense {
     match seen.metric {
         Metric::Throughput | Metric::Rate | Metric::InstructionsPerCycle => Sense::HigherIsBetter,
@@ -27,17 +27,17 @@ pub(crate) fn sense(seen: &Observation) -> Sense {
     }
 }
 
-/// Whether it says something of a program. A noise floor is what others are judged by.
+/// True if it says something of a program. A noise floor is what others are judged by.
 pub(crate) fn is_compared(metric: Metric) -> bool {
     !matches!(metric, Metric::NoiseFloor | Metric::PredictedToMeasured)
 }
 
-/// Whether it is of all the work of a run, so that it can be compared only where both did the same amount.
+/// True if it is of all the work of a run, so that it can be compared only where both did the same amount.
 pub(crate) fn is_of_all_work(metric: Metric) -> bool {
     matches!(metric, Metric::Makespan | Metric::UserTime | Metric::Cycles | Metric::Instructions)
 }
 
-/// Whether it is an exact count, which does not differ from run to run.
+/// True if it is an exact count, which does not differ from run to run.
 pub(crate) fn is_exact(seen: &Observation) -> bool {
     seen.metric == Metric::Instructions && seen.estimate.low == seen.estimate.high
 }

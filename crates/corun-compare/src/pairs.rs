@@ -7,7 +7,7 @@ use corun_stats::{Estimate, ForeignLoad, steady};
 
 use crate::subject::Subject;
 
-/// What an arm and its A/A twin did in each block: the mean of a quantity's logarithm.
+/// Values of an arm and its A/A twin in each block: the mean of a quantity's logarithm.
 type Blocks = BTreeMap<u32, f64>;
 
 /// The mean log ratio of an arm to another one of the same run, `None` where the samples do not hold the quantity.
@@ -25,7 +25,7 @@ pub(crate) fn paired(
     Some(steady(&logs, level, load.is_seen())?.allowing(load.allowance()))
 }
 
-/// What other work took from one or two arms of a run, by block.
+/// Loss of one or two arms to other work of a run, by block.
 pub(crate) fn load(run: &Subject, arms: [Option<&String>; 2]) -> ForeignLoad {
     let of = |arm: Option<&String>| {
         let Some(arm) = arm.and_then(|id| run.arms.iter().find(|it| it.id == *id)) else {

@@ -16,7 +16,7 @@ use crate::pairs::{load, paired};
 use crate::sentences;
 use crate::subject::{Named, Subject};
 
-/// What is asked of a comparison.
+/// Request of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonRequest {
     /// The confidence with which all intervals hold together.
@@ -209,8 +209,8 @@ impl<'a> Matching<'a> {
     }
 }
 
-/// What is the same thing in the other document, each once: preferably with the same arms, and the n-th of several equal
-/// ones with the n-th.
+/// Counterparts of an observation in the other document, each once: preferably with the same arms, and the n-th of
+/// several equal ones with the n-th.
 fn counterparts<'a>(base: &[Subject], other: &'a [Subject]) -> Vec<Option<&'a Subject>> {
     let mut free: Vec<&Subject> = other.iter().collect();
     let mut found: Vec<Option<&Subject>> = vec![None; base.len()];
@@ -230,7 +230,7 @@ struct Pair<'a> {
     run: u32,
     /// The name of the other run.
     name: &'a String,
-    /// Whether both documents hold one workload.
+    /// True if both documents hold one workload.
     single: bool,
     base: &'a Subject,
     other: &'a Subject,
@@ -294,7 +294,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether the same figure of the same run stands on both sides.
+    /// True if the same figure of the same run stands on both sides.
     fn is_with_itself(&self) -> bool {
         self.base.is_same_run(self.other) && self.before.arm == self.after.arm
     }
@@ -303,7 +303,7 @@ impl Pair<'_> {
         paired(self.base, self.before, self.after, level)
     }
 
-    /// What is known from earlier equal runs of this observation: those whose facts are the base's, and those whose are the
+    /// Values of earlier equal runs of this observation: those whose facts are the base's, and those whose are the
     /// other's.
     fn earlier(&self, history: &[&Subject]) -> Earlier {
         if self.pairing() != Pairing::BetweenRuns {
@@ -330,14 +330,14 @@ impl Pair<'_> {
         }
     }
 
-    /// What other work took from the arms of either run.
+    /// Foreign load of the arms of either run.
     fn loads(&self) -> [ForeignLoad; 2] {
         [(self.base, self.before), (self.other, self.after)]
             .map(|(run, seen)| load(run, [Some(&seen.arm), seen.against.as_ref()]))
     }
 
-    /// What other work may have added to the log ratio, either way: of one arm, what it took from one run and not from the
-    /// other; of a ratio of arms, what it may have added to either.
+    /// Allowance for what other work may have added to the log ratio, either way: of one arm, what it took from one run
+    /// and not from the other; of a ratio of arms, what it may have added to either.
     fn load_allowance(&self) -> f64 {
         let [base, other] = self.loads().map(|load| load.allowance());
         match self.before.against {
@@ -346,7 +346,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether other work took so much, so often, that nothing can be said of the program itself.
+    /// True if other work took so much, so often, that nothing can be said of the program itself.
     fn load_decides(&self) -> bool {
         self.loads().iter().any(ForeignLoad::decides)
     }

@@ -31,7 +31,7 @@ pub(crate) fn of_row(
     }
 }
 
-/// What a row is of: `throughput of spread`, `fib n=30: SMT yield of full`.
+/// Subject of a row: `throughput of spread`, `fib n=30: SMT yield of full`.
 fn subject(row: &ComparedObservation) -> String {
     let workload = row.workload.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
     let of = row.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
@@ -62,7 +62,7 @@ fn why(row: &ComparedObservation, unsettled: Option<Unsettled>, bound: &str) -> 
     }
 }
 
-/// What a run set beside itself says.
+/// Caveat on a run that is compared with itself.
 pub(crate) fn with_itself(name: &str) -> Caveat {
     Caveat::new(
         "same-run",
@@ -72,7 +72,7 @@ pub(crate) fn with_itself(name: &str) -> Caveat {
     )
 }
 
-/// What may have disturbed a run that is compared, each once however many workloads it has.
+/// Caveats on what may have disturbed a run that is compared, each once however many workloads it has.
 pub(crate) fn of_run(run: &Named) -> Vec<Caveat> {
     let mut found: Vec<Caveat> = Vec::new();
     for caveat in run.subjects.iter().flat_map(|it| &it.caveats).filter(|it| it.disturbs()) {
@@ -97,7 +97,7 @@ pub(crate) fn left_out(runs: usize) -> Option<Caveat> {
     })
 }
 
-/// What limits trust in a comparison.
+/// Limits of trust in a comparison.
 pub(crate) fn caveats(comparison: &RunComparison) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let apart: Vec<&ComparedObservation> =

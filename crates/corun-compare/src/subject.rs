@@ -25,7 +25,7 @@ pub struct Named {
 /// A workload of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// What was run, on one line.
+    /// Label of the work, on one line.
     pub(crate) label: String,
     /// The model of the core that it was simulated on.
     pub(crate) core_model: Option<String>,
@@ -37,14 +37,14 @@ pub struct Subject {
     pub(crate) started: String,
     /// The seed of its random orders.
     pub(crate) seed: u64,
-    /// What it was made with.
+    /// Facts of its making.
     pub(crate) facts: Facts,
     /// Operations of a worker in a run, where a time depends on them.
     pub(crate) operations: Option<f64>,
     pub(crate) arms: Vec<Arm>,
     pub(crate) observations: Vec<Observation>,
     pub(crate) samples: Vec<Sample>,
-    /// What limits trust in all of it.
+    /// Limits of trust in all of it.
     pub(crate) caveats: Vec<Caveat>,
 }
 
@@ -210,7 +210,7 @@ impl From<Prediction> for Subject {
 }
 
 impl Subject {
-    /// Whether both are the same run, perhaps of two copies of its document.
+    /// True if both are the same run, perhaps of two copies of its document.
     pub(crate) fn is_same_run(&self, other: &Self) -> bool {
         (&self.started, self.seed, &self.label, self.samples.len())
             == (&other.started, other.seed, &other.label, other.samples.len())
@@ -222,7 +222,7 @@ impl Subject {
         self.caveats.iter().find(|it| it.spoils()).map(|it| it.sentence.as_str())
     }
 
-    /// Whether both are of the same thing: workload, core model and experiment.
+    /// True if both are of the same thing: workload, core model and experiment.
     pub(crate) fn is_of_the_same(&self, other: &Self) -> bool {
         (&self.label, &self.core_model, &self.experiment)
             == (&other.label, &other.core_model, &other.experiment)
@@ -241,7 +241,7 @@ impl Subject {
         self.arms.iter().map(|arm| (arm.id.as_str(), (arm.workers, arm.cores))).collect()
     }
 
-    /// What was run, on one line.
+    /// Label of the work, on one line.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -251,7 +251,7 @@ impl Subject {
         &self.name
     }
 
-    /// Whether this names it: the name of its workload, or the first words of its label, as in the list of kept runs.
+    /// True if this names it: the name of its workload, or the first words of its label, as in the list of kept runs.
     pub fn is_called(&self, name: &str) -> bool {
         let rest = self.label.strip_prefix(name);
         self.name == name || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
@@ -264,7 +264,7 @@ impl Subject {
         arms.into_iter()
     }
 
-    /// Whether it has an arm of this name.
+    /// True if it has an arm of this name.
     pub fn has_arm(&self, id: &str) -> bool {
         self.observations.iter().any(|seen| seen.arm == id)
     }

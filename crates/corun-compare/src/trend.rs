@@ -17,7 +17,7 @@ const SEED: u64 = 1;
 /// Names in an error that does not list all of them.
 const SHOWN: usize = 5;
 
-/// What is asked of a trend.
+/// Request of a trend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendRequest {
     /// A workload's name, or with its parameters, or a command; needed where the runs are of several.
@@ -73,7 +73,7 @@ struct Member<'a> {
     subject: &'a Subject,
 }
 
-/// What makes a series: an observation, of one core model where it is of a prediction.
+/// Key of a series: an observation, of one core model where it is of a prediction.
 #[derive(Clone, Copy)]
 struct Key<'a> {
     core_model: Option<&'a String>,
@@ -138,7 +138,7 @@ pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<(Trend, Vec<Cavea
     Ok((trend, caveats))
 }
 
-/// What limits trust: runs that failed or were disturbed, and series too short to show a change.
+/// Limits of trust: runs that failed or were disturbed, and series too short to show a change.
 fn caveats(members: &[Member<'_>], failed: usize, series: &[TrendSeries]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if failed > 0 {

@@ -15,7 +15,7 @@ use crate::output::is_descriptor;
 /// A kind of file that a user names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputKind {
-    /// What it is, to follow "a".
+    /// Name of the kind, to follow "a".
     pub name: &'static str,
     /// The most bytes that any sensible one has.
     pub most: u64,
@@ -36,9 +36,9 @@ impl InputKind {
     pub const BLOCKS: Self = Self { name: "list of blocks", most: 64 * MIB };
     /// A load of the scheduler, written by hand.
     pub const TASKS: Self = Self { name: "load of tasks", most: 16 * MIB };
-    /// What `perf sched script` writes.
+    /// Output of `perf sched script`.
     pub const RECORDING: Self = Self { name: "recording", most: 1024 * MIB };
-    /// What corun itself wrote as JSON.
+    /// JSON document of corun.
     pub const DOCUMENT: Self = Self { name: "file of corun", most: 256 * MIB };
     /// Figures of a load generator, a log of every request included.
     pub const FIGURES: Self = Self { name: "file of a load generator", most: 1024 * MIB };
@@ -46,31 +46,31 @@ impl InputKind {
     pub const REQUESTS: Self = Self { name: "load of requests", most: 256 * MIB };
 }
 
-/// What is wrong with a file before it is read.
+/// Error of a file before it is read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It is too long.
     #[error("expected a {} of at most {}, found {found}", kind.name, size(kind.most))]
     TooLong {
-        /// What it was to be.
+        /// Expected kind.
         kind: InputKind,
-        /// What it is.
+        /// Kind that was found.
         found: String,
     },
     /// It is no file that has an end.
     #[error("expected a file{}, found {found}", if *pipes { " or a pipe from a program" } else { "" })]
     NoFile {
-        /// Whether a pipe would do.
+        /// True if a pipe would do.
         pipes: bool,
-        /// What it is.
+        /// Kind that was found.
         found: &'static str,
     },
     /// It is no text.
     #[error("expected a {} as text in UTF-8, found other bytes from byte {at} on", kind.name)]
     NoText {
-        /// What it was to be.
+        /// Expected kind.
         kind: InputKind,
-        /// Where the first such byte is.
+        /// Place of the first such byte.
         at: usize,
     },
 }
@@ -148,7 +148,7 @@ pub fn random(path: &Path) -> io::Result<File> {
     opened(path, false)
 }
 
-/// What a program is to read as its standard input, each time from the start: a file or a device.
+/// File for the standard input of a program, each time from the start: a file or a device.
 ///
 /// # Errors
 /// If it cannot be opened, or is a folder or a pipe.
@@ -218,7 +218,7 @@ fn opened(path: &Path, pipes: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether a pipe lies in no folder: another program has its other end.
+/// True if a pipe lies in no folder: another program has its other end.
 fn is_without_name(pipe: &File) -> bool {
     /// PIPEFS_MAGIC of the kernel's include/uapi/linux/magic.h.
     const PIPE_FILE_SYSTEM: i64 = 0x5049_5045;

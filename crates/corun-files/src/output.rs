@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat, renameat};
 
 use crate::unfinished::Unfinished;
 
-/// How temporary names begin.
+/// Prefix of temporary names.
 const PREFIX: &str = ".corun-";
 
 /// As any program's new file, before the process's mask takes its share.
@@ -25,7 +25,7 @@ const MODE: u32 = 0o666;
 pub struct Output {
     file: File,
     target: PathBuf,
-    /// Its temporary name where it has to have one.
+    /// Temporary name where it has to have one.
     name: Option<Unfinished>,
 }
 
@@ -64,7 +64,7 @@ impl Output {
         &self.file
     }
 
-    /// Where it is to be.
+    /// Path of the finished file.
     pub fn target(&self) -> &Path {
         &self.target
     }
@@ -109,7 +109,7 @@ impl Output {
         Ok(())
     }
 
-    /// Where the file can be given no name although it could be made: a file system in user space, a sandbox.
+    /// Copies the file where it can be given no name although it could be made: a file system in user space, a sandbox.
     fn copied_to(mut self, target: &Path) -> io::Result<()> {
         let mut copy = Self::named(target.to_owned())?;
         self.file.seek(SeekFrom::Start(0))?;
@@ -128,7 +128,7 @@ impl Write for Output {
     }
 }
 
-/// Whether a path names what is open already: there is nothing to replace.
+/// True if a path names what is open already: there is nothing to replace.
 pub fn is_descriptor(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|known| path == Path::new(known))
         || path.starts_with("/dev/fd")
@@ -184,8 +184,7 @@ fn open_with(options: &std::fs::OpenOptions, path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// What the system says of the folder itself, where that is why no file can be made there: of a temporary
-/// file the user knows nothing.
+/// Error of the folder itself, where that is why no file can be made there: of a temporary file the user knows nothing.
 fn of_folder(path: &Path, error: io::Error) -> io::Error {
     match folder_of(path).metadata() {
         Err(error) => error,

@@ -4,7 +4,7 @@
 //! background. A handler would undo that, here and in every program that is started from here. Others are passed on to
 //! a corun that corun runs.
 
-/// Whether a signal is ignored. Before a handler is installed, that is how this program was started:
+/// True if a signal is ignored. Before a handler is installed, that is how this program was started:
 /// before it installs a handler, code asks here, and leaves an ignored signal as it is.
 pub fn is_signal_ignored(signal: i32) -> bool {
     // SAFETY: sigaction is plain data, and the call changes nothing without a new one.

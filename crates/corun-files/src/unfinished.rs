@@ -25,7 +25,7 @@ static HANDLERS: Once = Once::new();
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     path: PathBuf,
-    /// Its place in the table, if there was one.
+    /// Place in the table, if there was one.
     place: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Unfinished {
         Self { path: path.to_owned(), place }
     }
 
-    /// What `make` makes at `path`. The name is noted before: a signal between the two would leave the file.
+    /// File that `make` makes at `path`. The name is noted before: a signal between the two would leave the file.
     pub(crate) fn made<T>(
         path: &Path,
         make: impl FnOnce() -> io::Result<T>,
@@ -72,7 +72,7 @@ impl Unfinished {
         self.take();
     }
 
-    /// Whether it was still to be removed.
+    /// True if it was still to be removed.
     fn take(&mut self) -> bool {
         let Some(place) = self.place.take() else { return false };
         // The few bytes stay: a handler of another thread may be reading them.

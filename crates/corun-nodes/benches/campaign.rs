@@ -101,7 +101,7 @@ fn reported(plan: &Plan, directory: &Directory) -> usize {
     report(&runs, &request).0.types.len()
 }
 
-/// What a closure returns, and the real and the processor time that it took.
+/// Result of a closure, and the real and the processor time that it took.
 fn timed<T>(act: impl FnOnce() -> T) -> (T, String) {
     // All is done in this thread; its first field is the time on a CPU in nanoseconds.
     let processor = || {

@@ -34,7 +34,7 @@ fn line(tool: &str, line: String) -> Advice {
     Advice { tool: tool.to_owned(), line, fits: true }
 }
 
-/// Whether a name needs no quotes in a line to copy.
+/// True if a name needs no quotes in a line to copy.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '.' | '_'))
 }

@@ -85,7 +85,7 @@ fn of_programs(runs: &[&NodeRun]) -> Vec<Caveat> {
     differing.map(|it| Caveat::new("different-programs", sentence(it))).collect()
 }
 
-/// What limits trust in the runs, by kind, with the number of nodes.
+/// Limits of trust in the runs, by kind, with the number of nodes.
 fn of_runs(runs: &[&NodeRun]) -> Vec<Caveat> {
     let mut kinds: BTreeMap<&str, (&str, BTreeSet<&str>)> = BTreeMap::new();
     for run in runs {

@@ -7,7 +7,7 @@ use corun_stats::{
 
 use crate::{NodeRun, ReportRequest};
 
-/// What figures of several runs have in common if they are the same figure.
+/// Key that figures of several runs share if they are the same figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FigureKey<'a> {
     pub(crate) metric: Metric,

@@ -8,7 +8,7 @@ use corun_record::{
 
 use crate::NodeRun;
 
-/// What makes a hardware type.
+/// Properties of a hardware type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hardware {
     cpu_model: Option<String>,
@@ -27,7 +27,7 @@ impl Hardware {
         }
     }
 
-    /// What several runs on a node saw of it together: each may have been allowed some of its CPUs only.
+    /// Hardware that several runs on a node saw together: each may have been allowed some of its CPUs only.
     pub(crate) fn with_all_of(&self, other: &Self) -> Self {
         Self {
             cpu_model: self.cpu_model.clone().or_else(|| other.cpu_model.clone()),

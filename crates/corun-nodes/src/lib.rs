@@ -27,15 +27,15 @@ pub struct NodeRun {
     pub node: String,
     /// The name of the program; runs with the same name are compared.
     pub program: String,
-    /// What was different about it, such as `nomultithread`; its arms are other arms then.
+    /// Condition that was different, such as `nomultithread`; its arms are other arms then.
     pub condition: Option<String>,
     /// The run.
     pub run: Run,
-    /// Whether its arms were chosen on the node itself, in a search for the best number of threads.
+    /// True if its arms were chosen on the node itself, in a search for the best number of threads.
     pub is_search: bool,
 }
 
-/// What is asked of a report.
+/// Request of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportRequest {
     /// The campaign's name.
@@ -50,7 +50,7 @@ pub struct ReportRequest {
     pub unmeasured: Vec<UnmeasuredNode>,
 }
 
-/// What these runs say, and what limits trust in it. Runs that were cut short are left out.
+/// Report on these runs, and the limits of trust in it. Runs that were cut short are left out.
 pub fn report(runs: &[NodeRun], request: &ReportRequest) -> (FleetReport, Vec<Caveat>) {
     let (whole, partial): (Vec<&NodeRun>, Vec<&NodeRun>) =
         runs.iter().partition(|it| !it.run.is_partial());

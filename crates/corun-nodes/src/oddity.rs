@@ -54,7 +54,7 @@ pub(crate) fn odd_nodes(
     findings.into_iter().map(odd).collect()
 }
 
-/// What a figure says of a node that does not belong to the others.
+/// Finding of a figure on a node that does not belong to the others.
 fn of_figure(
     program: &ProgramOverNodes,
     figure: &FigureOverNodes,
@@ -125,7 +125,7 @@ fn settings<'a>(runs: &[&'a NodeRun]) -> BTreeMap<&'a str, Vec<NodeFinding>> {
     findings
 }
 
-/// What may make a node slow while its settings are those of the others.
+/// Conditions that may make a node slow while its settings are those of the others.
 struct Conditions<'a> {
     /// The clock, by arm and node, in any unit.
     clocks: BTreeMap<String, BTreeMap<&'a str, f64>>,

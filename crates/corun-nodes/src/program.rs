@@ -58,7 +58,8 @@ fn figures<'a>(runs: &[&'a NodeRun]) -> Vec<Figure<'a>> {
 }
 
 impl ProgramRuns<'_> {
-    /// What the runs say; an ordinary node is named as outlying in a figure with a probability of `error_rate` at most.
+    /// Figures over nodes; an ordinary node is named as outlying in a figure with a probability of `error_rate` at
+    /// most.
     pub(crate) fn over_nodes(&self, request: &ReportRequest, error_rate: f64) -> ProgramOverNodes {
         let figures: Vec<_> =
             self.figures.iter().map(|it| it.over_nodes(request, error_rate)).collect();
@@ -85,7 +86,7 @@ impl ProgramRuns<'_> {
         }
     }
 
-    /// What the last run on the only node says.
+    /// Answer of the last run on the only node.
     fn answer_of_the_node(&self, arm: &str) -> Option<Answer> {
         if nodes(&self.runs).len() != 1 {
             return None;

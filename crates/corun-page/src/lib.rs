@@ -21,11 +21,11 @@ use article::{Article, Figure, Opened, Part};
 pub struct InputDocument {
     /// The name that it was given by.
     pub name: String,
-    /// Its JSON.
+    /// JSON of the document.
     pub text: String,
 }
 
-/// How much of a document is drawn and listed, so that a page stays small.
+/// Detail in which a document is drawn and listed, so that a page stays small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail {
     /// The most dots of one bar, and marks of one panel.
@@ -66,7 +66,7 @@ pub enum PageError {
     Document {
         /// The name that it was given by.
         name: String,
-        /// What is wrong.
+        /// The parser's error.
         error: ReadError,
     },
     /// JSON that others wrote.
@@ -80,7 +80,7 @@ pub enum PageError {
     /// More than fits into a page, however little is shown of each document.
     #[error("expected documents that fit into a page of {} kB, found {} that need {} kB", MAX_PAGE / 1000, documents, size / 1000)]
     TooLarge {
-        /// How many documents there are.
+        /// Number of documents.
         documents: usize,
         /// The bytes of their page.
         size: usize,

@@ -25,7 +25,7 @@ struct Page<'a> {
     articles: Vec<View<'a>>,
     /// The matrix of all pairs that the documents have.
     pairs: Option<Vec<PartView<'a>>>,
-    /// How much less than everything is shown, where the page would have become too large.
+    /// True if less than everything is shown, since the page would have become too large.
     is_reduced: bool,
     version: &'static str,
 }
@@ -47,7 +47,7 @@ struct SectionView<'a> {
 struct PartView<'a> {
     id: String,
     part: &'a Part,
-    /// What stands above a figure.
+    /// Caption above a figure.
     caption: String,
     /// A figure for a page, and for a telephone.
     drawings: Vec<(&'static str, Drawing)>,
@@ -59,7 +59,7 @@ mod filters {
 
     use askama::filters::{Html, Safe, escape};
 
-    /// What stands between backticks as code, everything escaped.
+    /// Text between backticks as code, everything escaped.
     #[askama::filter_fn]
     pub(super) fn code(text: &str, _: &dyn askama::Values) -> askama::Result<Safe<String>> {
         let mut html = String::new();
@@ -143,7 +143,7 @@ fn part_view<'a>(id: String, part: &'a Part, answers: &[Statement]) -> PartView<
     PartView { id, part, caption, drawings }
 }
 
-/// What a picture says; what it shows where the page has said the same above.
+/// Caption of a picture: its message, or what it shows where the page has said the same above.
 fn caption(figure: &Figure, answers: &[Statement]) -> String {
     let is_said = answers.iter().any(|it| it.sentence == figure.message);
     match figure.name {
@@ -163,7 +163,7 @@ fn style() -> String {
     format!("{}{STYLE}", plot::STYLE)
 }
 
-/// What the page may do: use its own style and its own script, and nothing else.
+/// Content policy of the page: use its own style and its own script, and nothing else.
 fn policy() -> String {
     let hash = |text: &str| {
         STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref())

@@ -111,7 +111,7 @@ fn share(value: f64) -> String {
     }
 }
 
-/// What each of N tasks got of a CPU, and the one that got least: a row for each N.
+/// Share of a CPU of each of N tasks, and the one that got least: a row for each N.
 fn shares(audit: &Audit) -> Table {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let cpus = audit.pinned_to.as_ref().map_or(audit.machine.allowed_cpus as usize, Vec::len);
@@ -138,7 +138,7 @@ fn shares(audit: &Audit) -> Table {
     Table { header: header.map(str::to_owned).to_vec(), rows }
 }
 
-/// How the audit went, one line.
+/// Course of the audit in one line.
 fn course(audit: &Audit) -> String {
     let evidence_source = match audit.evidence_source {
         EvidenceSource::ContextSwitches => "other tasks accounted for by context switches",

@@ -6,9 +6,9 @@ use textwrap::core::display_width;
 
 /// A row of a bar chart.
 pub(crate) struct Bar {
-    /// What it is of.
+    /// Label of the bar.
     pub label: String,
-    /// Its value with the limits of its interval; limits that say nothing are absent.
+    /// Value with the limits of its interval; limits that say nothing are absent.
     pub value: f64,
     /// The lower and upper limit.
     pub limits: Option<[f64; 2]>,

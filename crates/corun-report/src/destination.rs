@@ -76,7 +76,7 @@ impl Destination {
         Ok(Self { path: path.to_owned(), kind })
     }
 
-    /// Whether this is standard output, which then holds nothing else.
+    /// True if this is standard output, which then holds nothing else.
     pub fn is_standard_output(&self) -> bool {
         matches!(self.kind, Kind::StandardOutput)
     }

@@ -46,7 +46,7 @@ pub fn share(share: f64) -> String {
     percent(share.min(1.0))
 }
 
-/// Whether an interval says something.
+/// True if an interval says something.
 pub fn is_sensible(estimate: &Estimate) -> bool {
     says_something(estimate.value, estimate.low, estimate.high)
 }

@@ -11,7 +11,7 @@ use crate::terminal::{grid, section, wrap};
 /// The most job arrays that are shown; all are in the JSON.
 const MOST: usize = 20;
 
-/// What it costs, the job arrays, and the batch script as it is submitted.
+/// Plan of a campaign: its cost, the job arrays, and the batch script as it is submitted.
 pub fn fleet_plan_to_terminal(plan: &FleetPlan, columns: u16) -> String {
     let answer = format!(
         "{} in {}, {:.2} node hours expected, {:.2} at most ({} minutes a task).",
@@ -44,7 +44,7 @@ fn line(job: &FleetJob) -> String {
     on_one_line(&shell_words::join(&job.command))
 }
 
-/// How far a campaign is, the state of each node's tasks, and what to do.
+/// Status of a campaign: its progress, the state of each node's tasks, and what to do.
 pub fn fleet_status_to_terminal(status: &FleetStatus, columns: u16) -> String {
     let mut text = wrap(&answer(status), "", columns) + "\n";
     let header = ["node", "done", "failed", "running", "waiting", "missing", "why"];

@@ -235,7 +235,7 @@ mod tests {
         ");
     }
 
-    /// What tables are made of.
+    /// Words that tables are made of.
     const WORDS: [&str; 12] = [
         "free@2C",
         "/",

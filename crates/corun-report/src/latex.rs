@@ -54,7 +54,7 @@ pub fn bench_to_latex(bench: &Bench) -> String {
     head("corun bench", &machine) + &table(&crate::bench::table(bench), &machine, "bench")
 }
 
-/// What the tables are of, and what they need, as comments.
+/// Head of the tables: their subject and the packages they need, as comments.
 fn head(what: &str, machine: &str) -> String {
     format!("% {}\n% {}\n% \\usepackage{{booktabs}}\n", on_one_line(what), on_one_line(machine))
 }

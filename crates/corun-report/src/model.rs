@@ -84,13 +84,13 @@ pub fn describe_model(model: &ModelDescription, columns: u16) -> String {
     text
 }
 
-/// What is wrong with each file, or how it was checked.
+/// Mistakes of each file, or its checks.
 pub fn checked_models(checks: &ModelChecks) -> String {
     let lines = checks.files.iter().flat_map(|it| &it.sentences);
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// What differs between two models, side by side.
+/// Differences between two models, side by side.
 pub fn models_side_by_side(found: &ModelDifferences, columns: u16) -> String {
     let ModelDifferences { a, b, differences } = found;
     if differences.is_empty() {

@@ -9,7 +9,7 @@ use corun_record::{
 use crate::figures::{seconds, with_half_width};
 use crate::tables::list;
 
-/// What was run on what, two lines.
+/// Work and machine, in two lines.
 pub(crate) fn heading(run: &Run) -> Vec<String> {
     let mut lines = vec![work(&run.workload)];
     lines.extend(run.workload.load.as_ref().map(load));
@@ -17,7 +17,7 @@ pub(crate) fn heading(run: &Run) -> Vec<String> {
     lines
 }
 
-/// What was run, and how its workers come about.
+/// Work, and the kind of its workers.
 pub fn work(workload: &Workload) -> String {
     let parameters: Vec<String> =
         workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -36,7 +36,7 @@ pub fn work(workload: &Workload) -> String {
     format!("{} ({how}{steady})", what.trim_end())
 }
 
-/// What asked a service, and from where.
+/// Load generator of a service, and its CPUs.
 pub fn load(load: &ServiceLoad) -> String {
     let command = on_one_line(&shell_words::join(&load.command));
     match load.cpus.is_empty() {
@@ -99,7 +99,7 @@ pub fn answers(run: &Run) -> Vec<(Answer, String)> {
     answers
 }
 
-/// How long the only arms took, where nothing is compared with them.
+/// Times of the only arms, where nothing is compared with them.
 fn nothing_to_compare(run: &Run) -> String {
     let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
     let took = |arm: &Arm| {
@@ -117,7 +117,7 @@ fn nothing_to_compare(run: &Run) -> String {
     }
 }
 
-/// That there is no answer, why, and what would give one.
+/// Sentence that there is no answer, why, and what would give one.
 fn too_few_blocks(ending: &Ending) -> String {
     let cure = match ending.reason {
         EndReason::TimeUp => {
@@ -128,7 +128,7 @@ fn too_few_blocks(ending: &Ending) -> String {
     format!("Too few blocks to say: {}.{cure}", ending.sentence)
 }
 
-/// What could not be measured, equal reasons joined.
+/// Arms that could not be measured, equal reasons joined.
 pub fn not_possible(run: &Run) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for refused in &run.not_possible {
@@ -147,12 +147,12 @@ pub fn not_possible(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// What limits trust.
+/// Limits of trust.
 pub(crate) fn caveats(run: &Run) -> Vec<String> {
     run.caveats.iter().map(|caveat| caveat.sentence.clone()).collect()
 }
 
-/// How the experiment went, one line.
+/// Course of the experiment in one line.
 pub fn course(run: &Run) -> String {
     let twins: fn(&&Arm) -> bool = |arm| arm.twin_of.is_some();
     let arms = run.arms.len();

@@ -26,7 +26,7 @@ impl Table {
     }
 }
 
-/// How an observation is written in a column.
+/// Form of an observation in a column.
 type Form<'a> = &'a dyn Fn(&Observation) -> String;
 
 /// The arms: where they ran, how long they took, what they did per second.
@@ -68,7 +68,7 @@ pub fn arms(run: &Run) -> Table {
 
 /// One prefix for all rates of a table, so that they can be compared at a glance.
 pub struct RateScale {
-    /// What a rate is multiplied with.
+    /// Factor of a rate.
     pub factor: f64,
     /// The unit with its prefix.
     pub unit: String,
@@ -125,7 +125,7 @@ pub fn comparisons(run: &Run) -> Table {
     Table { header: names.map(str::to_owned).to_vec(), rows }
 }
 
-/// What a comparison is of: a metric, or of a service's latency the quantile.
+/// Subject of a comparison: a metric, or of a service's latency the quantile.
 fn compared(seen: &Observation) -> String {
     match (seen.metric, &seen.of) {
         (Metric::Latency, Some(quantile)) => format!("{quantile} latency"),
@@ -133,7 +133,7 @@ fn compared(seen: &Observation) -> String {
     }
 }
 
-/// What is known of the arms beside how fast they are: figures as in a suite's table, other counts.
+/// Details of the arms beside how fast they are: figures as in a suite's table, other counts.
 pub fn details(run: &Run) -> Table {
     let is_detail = |seen: &&Observation| matches!(seen.metric, Metric::Figure | Metric::Rate);
     let rows = run.observations.iter().filter(is_detail).map(|seen| {
@@ -167,7 +167,7 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.*}", decimals as usize)
 }
 
-/// How long parts of the work took, by arm and kind: a column for each quantile.
+/// Latencies of parts of the work, by arm and kind: a column for each quantile.
 pub fn latencies(run: &Run) -> Table {
     let is_own = |seen: &&Observation| seen.metric == Metric::Latency && seen.against.is_none();
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -194,7 +194,7 @@ pub fn latencies(run: &Run) -> Table {
     Table { header: names.map(str::to_owned).collect(), rows }
 }
 
-/// How many parts of a kind a run of the arm had, on average.
+/// Number of parts of a kind in a run of the arm, on average.
 fn count(run: &Run, arm: &str, kind: &str) -> String {
     let samples = run.samples.iter().filter(|sample| sample.arm == arm);
     let counts: Vec<u64> = samples.filter_map(|it| it.latencies.get(kind)?.count).collect();

@@ -54,7 +54,7 @@ fn share(used: f64, real: f64) -> String {
     if real > 0.0 { format!("{:.0}", used / real * 100.0) } else { "-".to_owned() }
 }
 
-/// Whether a process ran too shortly for a share.
+/// True if a process ran too shortly for a share.
 fn is_short(process: &ProcessTimes) -> bool {
     process.real_s < SHARE_FROM_S
 }

@@ -38,7 +38,7 @@ pub fn trace_to_terminal(trace: &TraceInfo, columns: u16) -> String {
     text
 }
 
-/// Where the trace comes from, and how it ended.
+/// Origin of the trace, and the ending of its program.
 fn origin(trace: &TraceInfo, columns: u16) -> String {
     let opening = &trace.opening;
     let mut text = String::new();

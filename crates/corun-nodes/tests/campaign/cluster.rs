@@ -67,7 +67,7 @@ pub(crate) struct Node {
     /// The logarithm of its yield.
     pub(crate) yielded: f64,
     pub(crate) clock: f64,
-    /// What other work takes of its CPUs.
+    /// Share of its CPUs that other work takes.
     pub(crate) foreign: f64,
     pub(crate) machine: MachineSummary,
 }

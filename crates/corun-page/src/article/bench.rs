@@ -82,7 +82,7 @@ fn answers(of: &Bench) -> Vec<Statement> {
     answers
 }
 
-/// What the smallest and the largest data of each kind of access cost.
+/// Costs of the smallest and the largest data of each kind of access.
 fn answers_by_size(of: &Bench) -> Vec<Statement> {
     let of_figure = |figure: Figure| {
         let Plot::Lines(lines) = figure.plot else { return None };

@@ -6,7 +6,7 @@ use corun_report::seconds;
 
 use super::{Part, Section};
 
-/// What limits trust, with a warning first where the work was cut short.
+/// Limits of trust, with a warning first where the work was cut short.
 pub(super) fn trust(caveats: &[Caveat], ending: &Ending) -> Option<Section> {
     let cut =
         ending.is_interrupted().then(|| "Partial result: the work was interrupted.".to_owned());
@@ -78,7 +78,8 @@ pub(super) fn thinned<T: Clone>(mut all: Vec<T>, most: usize, by: impl Fn(&T) ->
     (0..=steps).map(|step| all[step * last / steps].clone()).collect()
 }
 
-/// What was run, for a heading: a command with its arguments, the middle of a long one left out, or a workload's name.
+/// Title of the work, for a heading: a command with its arguments, the middle of a long one left out, or a workload's
+/// name.
 pub(super) fn title(workload: &Workload) -> String {
     const MOST: usize = 120;
     match workload.command.is_empty() {

@@ -23,14 +23,14 @@ use corun_report::parts;
 use crate::plot::Plot;
 use crate::{Detail, InputDocument, PageError};
 
-/// What a page says of one document.
+/// Article of a page on one document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Article {
     /// The name that the document was given by.
     pub source: String,
-    /// What kind of document it is.
+    /// Kind of the document.
     pub kind: &'static str,
-    /// What was asked: the program, the study.
+    /// Title: the program, the study.
     pub title: String,
     /// The answer in words, the headline first.
     pub answers: Vec<Statement>,
@@ -49,12 +49,12 @@ pub(crate) struct Statement {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Section {
     pub heading: String,
-    /// Whether it is shown on request only.
+    /// True if it is shown on request only.
     pub is_folded: bool,
     pub parts: Vec<Part>,
 }
 
-/// What stands in a section.
+/// Part of a section.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     Paragraph(String),
@@ -81,7 +81,7 @@ pub(crate) struct Table {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {
     pub text: String,
-    /// What the column is sorted by; absent for words.
+    /// Number that the column is sorted by; absent for words.
     pub number: Option<f64>,
 }
 
@@ -90,12 +90,12 @@ pub(crate) struct Cell {
 pub(crate) struct Figure {
     /// A short name for files: `samples`, `placement`.
     pub name: &'static str,
-    /// What the picture says, or shows, as one sentence.
+    /// Message of the picture, as one sentence.
     pub message: String,
-    /// What was measured against what, and how to read it.
+    /// Note on what was measured against what, and how to read it.
     pub note: String,
     pub plot: Plot,
-    /// The same in figures; absent where another table of the article has them.
+    /// Table of the same figures; absent where another table of the article has them.
     pub table: Option<Table>,
 }
 
@@ -146,7 +146,7 @@ impl Table {
         Self::new(caption, parts::Table { header, rows }, detail)
     }
 
-    /// Whether all that a column says are numbers, so that they stand below each other.
+    /// True if all that a column says are numbers, so that they stand below each other.
     pub(crate) fn is_numeric(&self, column: &usize) -> bool {
         let cells = || self.rows.iter().filter_map(|row| row.get(*column));
         let says = |cell: &&Cell| !matches!(cell.text.as_str(), "" | "-");
@@ -221,7 +221,7 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// What a page says of it.
+    /// Article on the document.
     pub(crate) fn article(&self, detail: Detail) -> Article {
         let article = match &self.document {
             AnyDocument::Run(it) => run::article(it, detail),

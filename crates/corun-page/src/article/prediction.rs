@@ -245,7 +245,7 @@ fn stack(prediction: &Prediction, detail: Detail) -> Figure {
     }
 }
 
-/// What the slots go to, alone: the work, and the largest loss.
+/// Use of the slots, alone: the work, and the largest loss.
 fn slots(prediction: &Prediction) -> String {
     let (name, core) = (prediction.program(), &prediction.core.model);
     let share = |of: &StackShare| corun_stats::percent(of.share);
@@ -297,7 +297,7 @@ fn parts(stack: &[StackShare]) -> Vec<Share> {
     parts
 }
 
-/// What decides, as the prediction says.
+/// Causes, as the prediction names them.
 fn causes(prediction: &Prediction) -> Option<Figure> {
     let first = prediction.beside.first()?;
     let rows: Vec<Bar> = first

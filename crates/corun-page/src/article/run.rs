@@ -47,7 +47,7 @@ fn tone(answer: Answer) -> &'static str {
     }
 }
 
-/// What was run on what, for the note of a picture.
+/// Work and machine, for the note of a picture.
 pub(super) fn subject(run: &Run) -> String {
     format!("Run: {}; {}", prose::work(&run.workload), prose::machine(&run.machine))
 }
@@ -182,7 +182,7 @@ fn ratios(run: &Run, detail: Detail) -> Option<Figure> {
     })
 }
 
-/// Where the workers of each arm ran.
+/// CPUs of the workers of each arm.
 fn placement(run: &Run) -> Option<Figure> {
     let cores = cores(&run.arms)?;
     let rows: Vec<PlacedArm> = shown_arms(run).map(placed_arm).collect();
@@ -244,7 +244,7 @@ pub(super) fn cores(arms: &[Arm]) -> Option<Vec<Vec<u32>>> {
     Some(cores)
 }
 
-/// What was seen beside each sample, in the order of the run.
+/// Evidence beside each sample, in the order of the run.
 pub(super) fn course(run: &Run, detail: Detail) -> Option<Figure> {
     let figure = course_of(&run.arms, &run.samples, detail)?;
     Some(Figure { note: format!("{} {}.", figure.note, subject(run)), ..figure })
@@ -350,7 +350,7 @@ fn why(run: &Run, detail: Detail) -> Option<Section> {
     (!parts.is_empty()).then(|| Section::new("Why: what was compared", parts))
 }
 
-/// What follows from the headline.
+/// Advice that follows from the headline.
 fn what_to_do(run: &Run) -> Option<Section> {
     let first = run.verdicts.first().filter(|_| !run.is_without_interval())?;
     let (better, other) = (&first.arm, &first.against);
@@ -400,7 +400,7 @@ fn evidence(run: &Run, detail: Detail) -> Section {
     )
 }
 
-/// What was run, and a line that measures it again.
+/// Command that was run, and a line that measures it again.
 fn command(run: &Run) -> Section {
     let mut facts = vec![("what was run".to_owned(), prose::work(&run.workload))];
     if !run.workload.command.is_empty() {

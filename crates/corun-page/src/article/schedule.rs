@@ -212,7 +212,7 @@ fn gantt(timeline: &ScheduledTimeline, schedule: &Schedule, most: usize) -> Figu
     }
 }
 
-/// How the time of all logical CPUs was used under each policy.
+/// Use of the time of all logical CPUs under each policy.
 fn use_of_cpus(schedule: &Schedule, load: &str, detail: Detail) -> Option<Figure> {
     let mut table = Vec::new();
     let rows = policies(schedule, load).into_iter().map(|(policy, runs)| {

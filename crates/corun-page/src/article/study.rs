@@ -85,7 +85,7 @@ fn answers(result: &StudyResult) -> Vec<Statement> {
     answers
 }
 
-/// What a figure is of: `full / spread`.
+/// Arms of a figure: `full / spread`.
 fn arms(figure: &StudyFigure) -> String {
     let names: Vec<&str> =
         figure.arm.as_deref().into_iter().chain(figure.against.as_deref()).collect();
@@ -197,7 +197,7 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
     })
 }
 
-/// Whether a ratio lies above 1, below it, or within the practical bound of 2 %.
+/// Direction of a ratio: above 1, below it, or within the practical bound of 2 %.
 fn direction(ratio: f64) -> Ordering {
     match ratio.ln() {
         size if size.abs() <= 1.02_f64.ln() => Ordering::Equal,
@@ -205,8 +205,8 @@ fn direction(ratio: f64) -> Ordering {
     }
 }
 
-/// What follows from ratios: how many published effects are found again, in the same direction. What a model was
-/// fitted to is no finding.
+/// Summary of ratios: how many published effects are found again, in the same direction. What a model was fitted
+/// to is no finding.
 fn directions(figures: &[&StudyFigure]) -> String {
     let found = |estimate: fn(&StudyFigure) -> Option<Estimate>, name: &str| {
         let known = figures.iter().filter_map(|it| {
@@ -233,7 +233,7 @@ fn directions(figures: &[&StudyFigure]) -> String {
     }
 }
 
-/// What the ratios mean, a sentence each.
+/// Definitions of the ratios, a sentence each.
 fn definitions(figures: &[&StudyFigure]) -> String {
     let mut metrics: Vec<Metric> = figures.iter().map(|it| it.metric).collect();
     metrics.sort_unstable();
@@ -291,7 +291,7 @@ fn three(figure: &StudyFigure) -> Vec<Bar> {
     bars
 }
 
-/// How far each column lies from the published one, figure by figure.
+/// Error of each column against the published one, figure by figure.
 fn errors(result: &StudyResult, detail: Detail) -> Option<Figure> {
     let mut table = Vec::new();
     let mut rows = Vec::new();

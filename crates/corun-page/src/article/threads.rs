@@ -230,7 +230,7 @@ fn bars(sweep: &Record<ThreadSweep>, detail: Detail) -> Figure {
     }
 }
 
-/// Where the chosen workers ran.
+/// CPUs of the chosen workers.
 fn chosen_place(sweep: &Record<ThreadSweep>) -> Option<Figure> {
     let body = &sweep.body;
     let arms: Vec<_> = body.candidates.iter().map(|it| it.arm.clone()).collect();

@@ -98,7 +98,7 @@ fn machine(tree: &Tree, cores: &[Vec<u32>]) -> Figure {
     }
 }
 
-/// What was found of each pair of CPUs, those of a core together.
+/// Result for each pair of CPUs, those of a core together.
 fn matrix(tree: &Tree, cores: &[Vec<u32>]) -> Option<Figure> {
     let pairs = list(tree.get("probe")?.get("pairs"));
     let mut found = BTreeMap::new();

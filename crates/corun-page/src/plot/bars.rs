@@ -9,7 +9,7 @@ use super::scale::{Scale, names, ticks};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bars {
     pub rows: Vec<Bar>,
-    /// What the axis counts, with its unit.
+    /// Title of the axis, with its unit.
     pub axis: String,
     /// A value that the bars are to be compared with, and its name.
     pub reference: Option<(f64, String)>,
@@ -18,11 +18,11 @@ pub(crate) struct Bars {
 /// A bar.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bar {
-    /// What it is of.
+    /// Label of the row.
     pub label: String,
     /// More of what it is of, in small letters.
     pub remark: String,
-    /// Its length; absent for a row that has none.
+    /// Length of the bar; absent for a row that has none.
     pub value: Option<f64>,
     /// The limits of its interval, where they say something.
     pub limits: Option<[f64; 2]>,
@@ -32,7 +32,7 @@ pub(crate) struct Bar {
     pub figure: String,
     /// The class that colours it.
     pub class: &'static str,
-    /// Whether it belongs to the bar above it.
+    /// True if it belongs to the bar above it.
     pub is_joined: bool,
 }
 

@@ -14,9 +14,9 @@ const NARROW: f64 = 500.0;
 /// A picture while it is drawn.
 #[derive(Debug)]
 pub(crate) struct Canvas {
-    /// Its width.
+    /// Width of the picture.
     pub width: f64,
-    /// Its height so far.
+    /// Height so far.
     pub height: f64,
     shapes: Vec<Element>,
 }
@@ -27,7 +27,7 @@ impl Canvas {
         Self { width, height: 0.0, shapes: Vec::new() }
     }
 
-    /// Whether it is for a narrow screen.
+    /// True if it is for a narrow screen.
     pub(crate) fn is_narrow(&self) -> bool {
         self.width < NARROW
     }

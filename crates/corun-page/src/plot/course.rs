@@ -9,14 +9,14 @@ pub(crate) struct Course {
     pub panels: Vec<Panel>,
     /// The arms: their colours and names.
     pub series: Vec<(&'static str, String)>,
-    /// What the axis to the right counts.
+    /// Title of the axis to the right.
     pub across: String,
 }
 
 /// A panel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Panel {
-    /// What it shows, with its unit.
+    /// Title, with its unit.
     pub title: String,
     pub points: Vec<Reading>,
 }

@@ -9,9 +9,9 @@ pub(crate) struct Heat {
     pub columns: Vec<String>,
     /// The cells, a row after the other; absent where nothing is known.
     pub cells: Vec<Option<Cell>>,
-    /// What rows are, and what columns are.
+    /// Titles of the rows and the columns.
     pub axes: [String; 2],
-    /// What a cell says, with its unit.
+    /// Quantity of a cell, with its unit.
     pub what: String,
     /// The steps of colour with what they mean, where cells have kinds and not sizes.
     pub kinds: Vec<(&'static str, String)>,

@@ -7,11 +7,11 @@ use super::scale::{Scale, decades, names, ticks};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lines {
     pub series: Vec<Series>,
-    /// What the axis to the right counts, with its unit.
+    /// Title of the axis to the right, with its unit.
     pub across: String,
-    /// What the axis upwards counts, with its unit.
+    /// Title of the axis upwards, with its unit.
     pub upwards: String,
-    /// Whether both axes are logarithmic; else they begin at 0.
+    /// True if both axes are logarithmic; else they begin at 0.
     pub is_logarithmic: bool,
     /// The values that the axis to the right names, with their names; by default round ones.
     pub named: Vec<(f64, String)>,
@@ -24,7 +24,7 @@ pub(crate) struct Series {
     pub points: Vec<Point>,
     /// The class that colours it.
     pub class: &'static str,
-    /// Whether it is no data but what data are to be compared with.
+    /// True if it is no data but what data are to be compared with.
     pub is_ideal: bool,
 }
 
@@ -132,7 +132,7 @@ fn across(canvas: &mut Canvas, lines: &Lines, x: &Scale, values: [f64; 2], botto
     }
 }
 
-/// What the axes hold.
+/// Limits of the axes.
 struct Limits {
     x: [f64; 2],
     y: [f64; 2],

@@ -16,15 +16,15 @@ pub(crate) struct Places {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PlacedArm {
     pub label: String,
-    /// How many workers each CPU has.
+    /// Number of workers of each CPU.
     pub workers: BTreeMap<u32, u32>,
     /// Siblings that are to stay idle.
     pub idle: BTreeSet<u32>,
-    /// Where the kernel places the workers: how many they are.
+    /// Number of workers that the kernel places.
     pub free: Option<u32>,
 }
 
-/// What a logical CPU is to an arm.
+/// State of a logical CPU in an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Worker,
@@ -54,7 +54,7 @@ impl State {
 }
 
 impl PlacedArm {
-    /// Whether it is no arm but a machine on which nothing runs.
+    /// True if it is no arm but a machine on which nothing runs.
     fn is_machine(&self) -> bool {
         self.workers.is_empty() && self.idle.is_empty() && self.free.is_none()
     }

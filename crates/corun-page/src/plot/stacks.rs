@@ -6,7 +6,7 @@ use super::canvas::{Anchor, Canvas, Mark, letters, rect, text};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stacks {
     pub rows: Vec<Stack>,
-    /// What a whole bar is.
+    /// Title of a whole bar.
     pub axis: String,
     /// The classes of the parts with what they mean, in order.
     pub legend: Vec<(&'static str, String)>,
@@ -25,7 +25,7 @@ pub(crate) struct Stack {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
     pub name: String,
-    /// Its share of the bar, from 0 to 1.
+    /// Share of the bar, from 0 to 1.
     pub share: f64,
     pub class: &'static str,
 }

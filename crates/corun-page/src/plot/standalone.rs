@@ -14,7 +14,7 @@ const MARGIN: f64 = 16.0;
 /// Letters of the message and of the note that fit into a line.
 const LETTERS: [usize; 2] = [70, 104];
 
-/// What every picture says of its origin.
+/// Origin that every picture names.
 const ORIGIN: &str = "Made by corun.";
 
 /// Figures below each other, each with what it says and how to read it.

@@ -67,7 +67,7 @@ pub fn describe_workload(workload: &WorkloadDescription, columns: u16) -> String
     text
 }
 
-/// What a row of a suite says of itself, and what else is counted and subtracted.
+/// Details of a row of a suite, and what else is counted and subtracted.
 fn details(workload: &WorkloadDescription) -> Vec<(&'static str, String)> {
     let row = workload.row.iter().flat_map(|row| {
         let figure = match &row.figure {

@@ -13,13 +13,13 @@ use crate::prose;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 
-/// What the columns of a sweep are, and which run belongs where.
+/// Columns of a sweep, and the place of each run.
 pub struct HierarchySweep<'a> {
     /// The workload whose loads wait for one another; its parameters are `size` and `stride`.
     pub latency: &'a str,
     /// The workload that moves bytes; its parameter `size` is that of one array.
     pub bandwidth: &'a str,
-    /// Its kernels (parameter `kernel`), each with the number of its arrays.
+    /// Kernels (parameter `kernel`), each with the number of its arrays.
     pub kernels: &'a [(&'a str, u64)],
 }
 
@@ -82,7 +82,7 @@ impl HierarchySweep<'_> {
         arms
     }
 
-    /// Where a run belongs: its column, and the bytes that it touches.
+    /// Place of a run: its column, and the bytes that it touches.
     fn place(&self, run: &Run) -> Option<(Column, u64)> {
         let number = |name: &str| run.workload.parameters.get(name)?.parse::<u64>().ok();
         let size = number("size")?;

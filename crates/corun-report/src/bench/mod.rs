@@ -18,7 +18,7 @@ use corun_record::{Bench, WorkloadNotPossible};
 use crate::prose;
 use crate::terminal::{NO_BREAK, wrap};
 
-/// What could not be laid out, what gave no run, and that the rest is missing where the bench was cut short.
+/// Remarks on what could not be laid out, what gave no run, and that the rest is missing where the bench was cut short.
 fn ends(bench: &Bench, columns: u16) -> String {
     let mut text = String::new();
     let not_possible: BTreeSet<String> = bench.runs.iter().flat_map(prose::not_possible).collect();

@@ -137,7 +137,7 @@ fn rates(run: &Run) -> Vec<String> {
     rates.map(|seen| format!("{} {}: {}", run.workload.name, seen.arm, amount(seen))).collect()
 }
 
-/// What the arm is best compared by.
+/// Observation by which the arm is best compared.
 fn compared<'a>(run: &'a Run, arm: &Arm) -> Option<&'a Observation> {
     let judged = |seen: &&Observation| {
         run.verdicts.iter().any(|it| it.metric == seen.metric && it.arm == seen.arm)
@@ -148,7 +148,7 @@ fn compared<'a>(run: &'a Run, arm: &Arm) -> Option<&'a Observation> {
         .or_else(|| of_arm().find(|seen| seen.metric == Metric::RelativeThroughput))
 }
 
-/// How the work was shared among workers that were counted over one window.
+/// Shares of the work among workers that were counted over one window.
 fn shares(run: &Run) -> Vec<String> {
     let counted =
         run.arms.iter().filter(|arm| run.observation(Metric::LeastShare, &arm.id).is_some());

@@ -137,7 +137,7 @@ pub fn range(low: f64, high: f64) -> String {
     }
 }
 
-/// What the columns and curves are.
+/// Legend of the columns and curves.
 pub fn legend(curve: &CapacityCurve) -> String {
     let confidence = curve.levels.first().map_or(0.95, |it| it.cores_first.level);
     let intervals = match curve.source {
@@ -159,12 +159,12 @@ pub fn legend(curve: &CapacityCurve) -> String {
     )
 }
 
-/// What limits trust.
+/// Limits of trust.
 fn caveats(curve: &Record<CapacityCurve>) -> Vec<String> {
     curve.caveats.iter().map(|caveat| caveat.sentence.clone()).collect()
 }
 
-/// What was run on what, and how it went.
+/// Work and machine, and the course of the measurement.
 pub fn course(curve: &Record<CapacityCurve>) -> Vec<String> {
     let body = &curve.body;
     let work = match body.mix.is_empty() {
@@ -201,7 +201,7 @@ pub fn course(curve: &Record<CapacityCurve>) -> Vec<String> {
     lines
 }
 
-/// What the kernel reported beside what was to be busy.
+/// Utilisation by the kernel beside the one that was set.
 fn reported(curve: &CapacityCurve) -> Option<String> {
     let points = &curve.order(Filling::CoresFirst)?.points;
     let apart = points.iter().filter_map(|it| Some((it.reported? - it.nominal).abs()));

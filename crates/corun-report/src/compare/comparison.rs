@@ -111,7 +111,7 @@ pub fn comparison_to_markdown(record: &Record<RunComparison>) -> String {
     on_lines(&text).into_owned()
 }
 
-/// What others wrote, with nothing that Markdown takes for markup; bars are escaped where the table is made.
+/// Table with texts of others, with nothing that Markdown takes for markup; bars are escaped where the table is made.
 fn escaped(table: &Table) -> Table {
     let plain = |text: &String| literal(text).replace("\\|", "|");
     let rows = table.rows.iter().map(|row| row.iter().map(plain).collect()).collect();
@@ -168,7 +168,7 @@ fn table(rows: &[&ComparedObservation]) -> Table {
     Table { header: header.map(str::to_owned).collect(), rows: rows.iter().map(line).collect() }
 }
 
-/// What is compared: its source where it was not measured, the metric, and what that counts.
+/// Name of a row: its source where it was not measured, the metric, and what that counts.
 pub fn name(row: &ComparedObservation) -> String {
     let of = row.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
     format!("{}{}{of}", row.source.prefix(), row.metric.name())
@@ -192,7 +192,7 @@ pub fn quantity(metric: Metric, estimate: &Estimate, plain_unit: &str) -> String
     with_half_width(text.replace(' ', NO_BREAK), estimate)
 }
 
-/// What could not be compared, equal reasons joined.
+/// Observations that could not be compared, equal reasons joined.
 pub fn not_compared(comparison: &RunComparison) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for refused in &comparison.not_compared {
@@ -211,7 +211,7 @@ pub fn not_compared(comparison: &RunComparison) -> Vec<String> {
         .collect()
 }
 
-/// How the figures were compared, on one line.
+/// Method of the comparison, on one line.
 pub fn method(comparison: &RunComparison) -> String {
     let counted = || comparison.observations.iter().filter(|row| !row.restates);
     let mut ways: Vec<Pairing> = Vec::new();

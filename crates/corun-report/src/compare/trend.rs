@@ -48,7 +48,7 @@ pub fn note(trend: &Trend) -> String {
     )
 }
 
-/// What a series is of.
+/// Title of a series.
 pub fn title(series: &TrendSeries) -> String {
     let of = series.of.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
     let against = series.against.as_ref().map(|it| format!(" / {it}")).unwrap_or_default();
@@ -57,7 +57,7 @@ pub fn title(series: &TrendSeries) -> String {
     format!("{source}{}{of} of {}{against}{on}", series.metric.name(), series.arm)
 }
 
-/// What changed, in one sentence.
+/// Answer of a series in one sentence.
 pub fn answer(series: &TrendSeries) -> String {
     let changes: Vec<String> = series.changes.iter().map(change).collect();
     let runs = plural(series.points.len(), "run");
@@ -121,7 +121,7 @@ fn marked(trend: &Trend, run: u32, at: &TrendChange, columns: u16) -> String {
     format!(" {}", wrap(&line, "    ", columns.saturating_sub(1)))
 }
 
-/// Where a value lies on the line of a plot.
+/// Scale of the line of a plot.
 struct Scale {
     least: f64,
     most: f64,

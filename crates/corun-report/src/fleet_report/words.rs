@@ -165,7 +165,7 @@ fn grouped<'a>(said: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     groups.into_iter().map(line).collect()
 }
 
-/// What decides the width of each yield's interval.
+/// Reasons for the width of each yield's interval.
 pub fn reasons(report: &FleetReport) -> Vec<String> {
     let mut reasons = Vec::new();
     for of_type in &report.types {
@@ -203,7 +203,7 @@ fn reason(program: &str, it: &FigureOverNodes) -> Option<String> {
     Some(sentence)
 }
 
-/// How the figures were found, in one paragraph.
+/// Method of the report, in one paragraph.
 pub fn method(report: &FleetReport) -> String {
     format!(
         "Means and intervals ({}) are over nodes, by a random-effects model; nodes of different hardware are kept apart. \

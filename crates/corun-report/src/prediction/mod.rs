@@ -77,7 +77,7 @@ pub fn predictions_to_terminal(table: &PredictionTable, columns: u16) -> String 
     text
 }
 
-/// What limits trust: what is said of every core once, the rest with the core's name.
+/// Limits of trust: what is said of every core once, the rest with the core's name.
 fn said(predictions: &[Prediction]) -> Vec<String> {
     let has = |it: &Prediction, sentence: &str| it.caveats.iter().any(|it| it.sentence == sentence);
     let mut said: Vec<String> = Vec::new();
@@ -95,7 +95,7 @@ fn said(predictions: &[Prediction]) -> Vec<String> {
     said
 }
 
-/// What siblings do: the answer, bars, why, what to do. Empty for a program that was predicted alone.
+/// Part on siblings: the answer, bars, why, what to do. Empty for a program that was predicted alone.
 fn beside_to_terminal(prediction: &Prediction, columns: u16) -> String {
     let answers = siblings::answers(prediction);
     if answers.is_empty() {
@@ -134,7 +134,7 @@ fn program(prediction: &Prediction) -> String {
     on_one_line(&text)
 }
 
-/// What the program takes alone, as a sentence.
+/// Cycles of the program alone, as a sentence.
 pub fn alone(prediction: &Prediction) -> String {
     let core = &prediction.core.model;
     match prediction.estimate(Metric::Cycles, Source::Predicted) {
@@ -191,7 +191,7 @@ fn over_measured(prediction: &Prediction, metric: Metric) -> String {
     }
 }
 
-/// What was simulated and measured, a sentence each.
+/// Course of the simulation and measurement, a sentence each.
 pub fn course(prediction: &Prediction) -> Vec<String> {
     let traced = &prediction.traced;
     let all = grouped(traced.instructions);
@@ -231,7 +231,7 @@ pub fn course(prediction: &Prediction) -> Vec<String> {
     lines
 }
 
-/// How many instructions a second of CPU time simulates; by how they are simulated, if that is known.
+/// Instructions simulated in a second of CPU time; by how they are simulated, if that is known.
 fn speed(cost: &SimulationCost) -> String {
     let rate = |instructions: u64, cpu_s: f64| instructions as f64 * 1e-6 / cpu_s.max(1e-9);
     let Some(detailed) = cost.detailed.filter(|it| it.instructions < cost.instructions) else {

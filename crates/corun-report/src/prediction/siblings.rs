@@ -280,7 +280,7 @@ pub fn reasons(prediction: &Prediction) -> Vec<String> {
     sentences
 }
 
-/// Where the data and the code are, alone and beside.
+/// Levels of the data and the code, alone and beside.
 fn data(placement: &PredictedPlacement) -> Option<String> {
     let (memory, caches): (Vec<_>, Vec<_>) = placement
         .misses
@@ -365,7 +365,7 @@ pub(crate) fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
     prediction.beside.iter().map(of_placement).chain(changed).collect()
 }
 
-/// What is said of one core in a table of several.
+/// Remarks on one core in a table of several.
 pub(super) fn remarks(prediction: &Prediction) -> Vec<String> {
     let core = &prediction.core.model;
     let not_predicted = prediction.not_predicted.iter().map(|why| format!("Not predicted: {why}"));

@@ -23,7 +23,7 @@ pub fn sentences(stack: &[StackShare]) -> Vec<String> {
     reported.chain(rest).collect()
 }
 
-/// What follows the share: the top-down category, and what the slots were lost to.
+/// Text after the share: the top-down category, and what the slots were lost to.
 fn reason(component: &str) -> String {
     let category = Category::of(component).name();
     let lost = match component {
@@ -57,7 +57,7 @@ fn reason(component: &str) -> String {
     format!("{category}: {lost}.")
 }
 
-/// What slots or cycles go to, as it follows a share: "waiting for operands".
+/// Component as it follows a share: "waiting for operands".
 pub fn gerund(component: &str) -> String {
     let text = match component {
         "front end" => "waiting for micro-ops from the front end",

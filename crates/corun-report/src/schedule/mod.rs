@@ -256,7 +256,7 @@ fn csv_row(run: &ScheduledRun) -> [String; 25] {
     ]
 }
 
-/// What can be scheduled, and how.
+/// List of policies and loads that can be scheduled.
 pub fn list_scheduling(list: &SchedulingList, columns: u16) -> String {
     let table = |header: &[&str], rows: Vec<Vec<String>>| {
         let header = header.iter().map(|&it| it.to_owned()).collect();

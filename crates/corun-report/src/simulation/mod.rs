@@ -17,7 +17,7 @@ use crate::terminal::wrap;
 /// The kind of the caveat that belongs to the core, and stands below its name.
 const OF_MODEL: &str = "unvalidated-model";
 
-/// What was simulated, and how the core differs from what its title says.
+/// Heading of a simulation, with the changes of the core against its title.
 fn heading(
     title: &str,
     core: &SimulatedCore,
@@ -38,7 +38,7 @@ fn heading(
     text
 }
 
-/// What limits trust in the figures, a paragraph each.
+/// Limits of trust in the figures, a paragraph each.
 fn limits(caveats: &[Caveat], columns: u16) -> String {
     let others = caveats.iter().filter(|it| it.kind != OF_MODEL);
     others.map(|it| format!("\n{}\n", wrapped(&on_one_line(&it.sentence), columns))).collect()

@@ -90,7 +90,7 @@ pub fn describe_study(study: &StudyDescription, caveats: &[Caveat], columns: u16
     text
 }
 
-/// How an experiment is run: its workload, and what each arm becomes here.
+/// Plan of an experiment: its workload, and what each arm becomes here.
 fn how(experiment: &StudyExperiment) -> Vec<String> {
     let mut lines: Vec<String> = experiment.work.iter().map(work).collect();
     lines.extend(experiment.not_possible.iter().map(|it| format!("not possible here: {it}")));

@@ -14,7 +14,7 @@ use crate::markdown;
 use crate::prose;
 use crate::terminal::{named_grid, section, wrap};
 
-/// What the equals sign and the seconds mean.
+/// Legend of the equals sign and the seconds.
 const LEGEND: &str = "A published value with = follows from other published ones. A measured time is \
     that of the published work for each worker, from the rate measured here.";
 
@@ -183,7 +183,7 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
     text
 }
 
-/// What was wrongly concluded, a heading for each kind.
+/// Wrong conclusions, a heading for each kind.
 pub(super) fn conclusions(findings: &[StudyFinding], columns: u16) -> String {
     let mut text = String::new();
     for kind in FindingKind::ALL {
@@ -202,7 +202,7 @@ pub(super) fn conclusions(findings: &[StudyFinding], columns: u16) -> String {
     text
 }
 
-/// What was published where, and which machine is beside it.
+/// Heading: the publication, and the machine beside it.
 pub fn heading(result: &StudyResult) -> Vec<String> {
     let mut lines = vec![
         format!("{}: {}", result.study, result.title),
@@ -244,7 +244,7 @@ pub fn caveats(result: &StudyResult) -> Vec<String> {
     kinds.into_values().map(line).chain(of_study).collect()
 }
 
-/// How many figures were measured, and in which time.
+/// Number of figures measured, and the time.
 pub fn course(result: &StudyResult) -> String {
     format!(
         "{} of {} figures were measured, in {} of the {} allowed.",

@@ -79,13 +79,13 @@ pub fn times(result: &StudyResult) -> Table {
     Table { header: header.map(str::to_owned).to_vec(), rows }
 }
 
-/// How many figures have a measured counterpart.
+/// Number of figures with a measured counterpart.
 pub(super) fn measured(result: &StudyResult) -> usize {
     let has_one = |figure: &&StudyFigure| figure.measured.is_some();
     result.figures.iter().filter(has_one).count()
 }
 
-/// What a figure says of which arms: `SMT yield, full / spread`.
+/// Metric and arms of a figure: `SMT yield, full / spread`.
 pub(super) fn what(metric: Metric, arm: Option<&str>, against: Option<&str>) -> String {
     let names: Vec<&str> = arm.into_iter().chain(against).collect();
     match names.is_empty() {
@@ -180,7 +180,7 @@ fn letter(number: usize) -> String {
     }
 }
 
-/// How far each column lies from the published one, a sentence each.
+/// Error of each column against the published one, a sentence each.
 pub fn errors(errors: &[ColumnError]) -> Vec<String> {
     let sentence = |it: &ColumnError| {
         let column = match it.column {

@@ -44,7 +44,7 @@ fn are(cells: usize) -> String {
     format!("{} {verb}", plural(cells, "cell"))
 }
 
-/// Where a sibling does most and least.
+/// Cells in which a sibling does most and least.
 fn answer(sweep: &PredictionSweep) -> String {
     let made = sweep.predictions().count();
     let counted = format!("{made} of {} predicted", plural(sweep.cells.len(), "cell"));
@@ -99,7 +99,7 @@ fn table(sweep: &PredictionSweep) -> Table {
     }
 }
 
-/// What limits trust, each once, with the number of cells where it is not of all.
+/// Limits of trust, each once, with the number of cells where it is not of all.
 fn caveats(sweep: &PredictionSweep) -> Vec<String> {
     let mut counted: Vec<(&str, usize)> = Vec::new();
     for caveat in sweep.predictions().flat_map(|it| &it.caveats) {

@@ -180,7 +180,7 @@ fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
     sweep.candidates.iter().map(row).collect()
 }
 
-/// Whether the evidence carries an answer.
+/// True if the evidence carries an answer.
 pub fn is_answered(sweep: &ThreadSweep) -> bool {
     let open = [ThreadVerdict::Undecided, ThreadVerdict::TooFewBlocks];
     sweep.answer.as_ref().is_some_and(|answer| !open.contains(&answer.verdict))
@@ -194,7 +194,7 @@ pub fn label(candidate: &Candidate) -> String {
     }
 }
 
-/// What the evidence says of a candidate, in a word.
+/// Standing of a candidate, in a word.
 pub fn standing(candidate: &Candidate, is_answered: bool) -> String {
     match candidate.standing {
         Standing::Chosen if is_answered => "use",
@@ -207,7 +207,7 @@ pub fn standing(candidate: &Candidate, is_answered: bool) -> String {
     .to_owned()
 }
 
-/// What the bars show, and the placements that occur.
+/// Legend of the bars, and of the placements that occur.
 pub fn legend(sweep: &ThreadSweep) -> Vec<String> {
     let amount = match sweep.goal {
         Goal::Throughput => "work done in a second",
@@ -254,7 +254,7 @@ fn machine_line(sweep: &Record<ThreadSweep>) -> String {
     sweep.machine.as_ref().map(prose::machine).unwrap_or_default()
 }
 
-/// What was run on what, and how the sweep went.
+/// Work and machine, and the course of the sweep.
 pub fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
     let design = &sweep.body.design;
     let mut lines = vec![prose::work(&sweep.body.workload)];

@@ -19,7 +19,7 @@ const FOLDERS: [&str; 9] = [
     "studies/",
     "tests/",
 ];
-/// What says of the first row that it may import everything.
+/// Text in the first row, which may import everything.
 const EVERYTHING: &str = "every crate below";
 
 fn read(path: &str) -> String {
@@ -276,7 +276,7 @@ fn trees_of_imports_and_cycles_are_followed() {
     assert_eq!(cycle(&graph), BTreeSet::from([2, 3]));
 }
 
-/// What may be a path in text: pieces in backticks that begin with a folder of the repository.
+/// Possible paths in text: pieces in backticks that begin with a folder of the repository.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     let pieces = text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
     let paths = pieces.map(|it| it.trim_end_matches([',', ';', ':', '.']));

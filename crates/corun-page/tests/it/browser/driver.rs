@@ -64,7 +64,7 @@ impl Browser {
         self.post("/url", &json!({ "url": format!("file://{}", page.display()) }));
     }
 
-    /// What the body of a function returns.
+    /// Result of the body of a function.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }

@@ -45,7 +45,7 @@ fn written(folder: &tempfile::TempDir, name: &str, documents: &[InputDocument]) 
     path
 }
 
-/// What a check found, a line each.
+/// Findings of a check, a line each.
 fn lines(found: &Value) -> Vec<String> {
     let all = found.as_array().unwrap_or_else(|| panic!("expected a list, found {found}"));
     all.iter().map(|it| it.as_str().expect("a line").to_owned()).collect()

@@ -18,7 +18,7 @@ fn configuration(file: &str) -> toml::Table {
     text.parse().expect("it is TOML")
 }
 
-/// Whether one of the alternatives of an expression has only allowed licences.
+/// True if one of the alternatives of an expression has only allowed licences.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     assert!(!expression.contains('('), "an expression that this test does not read: {expression}");
     let expression = expression.replace('/', " OR ");

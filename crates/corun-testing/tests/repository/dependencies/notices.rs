@@ -9,9 +9,9 @@ use std::path::Path;
 
 use crate::dependencies::packages::{self, Package};
 
-/// Where the text of DynamoRIO's own licence ends: those of parts that corun does not use come after it.
+/// End of the text of DynamoRIO's own licence: those of parts that corun does not use come after it.
 const NEXT_LICENCE: &str = "\n=====";
-/// How every MIT licence goes on after its copyright.
+/// Continuation of every MIT licence after its copyright.
 const MIT: &str = "Permission is hereby granted";
 const GPL: &str = "GNU GENERAL PUBLIC LICENSE";
 const EMBEDDED: &str = include_str!("embedded.md");

@@ -58,7 +58,7 @@ fn with_siblings() -> Option<Machine> {
     Some(machine)
 }
 
-/// What recording costs where a switch comes once in each period, or as soon as it can.
+/// Cost of recording where a switch comes once in each period, or as soon as it can.
 fn switches(machine: &Machine, period: Duration) {
     let load = PingPong::begin(period);
     let (mut without, mut with, mut said) = (Vec::new(), Vec::new(), String::new());

@@ -25,7 +25,7 @@ use crate::proc::{CpuUse, ProcFiles};
 
 /// Records of switches are taken over this often, at least and at most; more often where they fill their buffers.
 const DRAIN_NS: [u64; 2] = [2_000_000, 50_000_000];
-/// What was too expensive is tried again after this.
+/// Time after which a source that was too expensive is tried again.
 const RETRY_NS: u64 = 60_000_000_000;
 /// By how much switches and the kernel's accounts may differ, in shares of the interval.
 const DISAGREEMENT: f64 = 0.1;
@@ -89,7 +89,7 @@ impl Cores {
         self.all.iter().any(|core| core.cpus.len() > 1)
     }
 
-    /// How many threads are worth watching.
+    /// Number of threads that are worth watching.
     pub(crate) fn watched(&self) -> usize {
         (WATCHED[0] * self.places.iter().flatten().count()).max(WATCHED[1])
     }
@@ -102,9 +102,9 @@ pub(crate) struct CoBusy {
     not_exact_because: Option<String>,
     /// When seeing every switch may be tried again; `None` if it is not wanted.
     retry_ns: Option<u64>,
-    /// How much of a CPU seeing every switch may cost.
+    /// Cost limit of seeing every switch, as a share of a CPU.
     exact_cost: f64,
-    /// How much of a CPU samples may cost; none are taken at 0.
+    /// Cost limit of samples, as a share of a CPU; none are taken at 0.
     sampling_cost: f64,
     spent_ns: u64,
 }
@@ -186,7 +186,7 @@ impl CoBusy {
         }
     }
 
-    /// Whether threads are to be named for the next interval.
+    /// True if threads are to be named for the next interval.
     pub(crate) fn wants_threads(&self) -> bool {
         matches!(self.source, Source::Sampled(_))
     }
@@ -223,7 +223,7 @@ impl CoBusy {
         self.spent_ns += cpu_time_ns().saturating_sub(began_ns);
     }
 
-    /// What was found of an interval; `uses` are the uses of each core's CPUs.
+    /// Reading of an interval; `uses` are the uses of each core's CPUs.
     pub(crate) fn finish(
         &mut self,
         cores: &Cores,
@@ -321,7 +321,7 @@ fn busy(cpus: &[CpuUse]) -> Vec<crate::proc::Range> {
     cpus.iter().map(|it| it.busy).collect()
 }
 
-/// What all switches of an interval say, or why they cannot be all.
+/// Reading of all switches of an interval, or why they cannot be all.
 fn from_switches(
     switches: &mut Switches,
     siblings: &mut [Siblings],

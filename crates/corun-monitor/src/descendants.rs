@@ -39,7 +39,7 @@ impl Descendants {
         }
     }
 
-    /// How often they were looked at.
+    /// Number of looks.
     pub(crate) fn looks(&self) -> u64 {
         self.looks
     }
@@ -131,7 +131,7 @@ fn uptime(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// What `/proc/PID/stat` says.
+/// Fields of `/proc/PID/stat`.
 #[derive(Debug, PartialEq)]
 struct Stat {
     name: String,

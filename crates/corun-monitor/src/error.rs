@@ -14,7 +14,7 @@ pub enum MonitorError {
     Unreadable {
         /// The file, from the root.
         file: String,
-        /// What was found.
+        /// Text found.
         found: String,
     },
     /// No account of a CPU goes on, so that nothing is known.
@@ -27,19 +27,19 @@ pub enum MonitorError {
     NoRecording {
         /// The file, as it is shown.
         file: String,
-        /// What was found.
+        /// Text found.
         found: String,
     },
     /// A line of a recording is not what it should be.
     #[error("expected {expected} in line {line} of {file}, found something else: {found}")]
     Line {
-        /// What the line should be.
+        /// Expected line.
         expected: &'static str,
-        /// Its number, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// The file, as it is shown.
         file: String,
-        /// What is wrong with it.
+        /// The fault.
         found: String,
     },
     /// A recording cannot be written.
@@ -47,7 +47,7 @@ pub enum MonitorError {
     Unwritable {
         /// The file, as it is shown.
         file: String,
-        /// What was found.
+        /// Text found.
         found: String,
     },
     /// The machine itself cannot be read.

@@ -20,7 +20,7 @@ const FORMAT: &str = "corun-recording";
 const VERSION: u32 = 1;
 /// The longest line that is read: an interval with a hundred thousand tasks has less.
 const LONGEST: u64 = 64 << 20;
-/// How zstd's frames begin (RFC 8878).
+/// Magic number of zstd's frames (RFC 8878).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Quick, and lines are much alike.
 const LEVEL: i32 = 3;
@@ -270,7 +270,7 @@ impl Source for Replay {
     }
 }
 
-/// What no machine can have done, if anything.
+/// Checks that a machine can have done it.
 fn check(activity: &Activity) -> Result<(), String> {
     let number = |what: &str, value: f64, most: f64| match (0.0..=most).contains(&value) {
         true => Ok(()),

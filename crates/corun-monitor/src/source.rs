@@ -14,7 +14,7 @@ pub trait Source {
     /// If nothing can be read any more; a recording that has ended is [`MonitorError::Ended`].
     fn next(&mut self, wait: Duration) -> Result<Activity, MonitorError>;
 
-    /// What limits trust in the source as a whole, as one sentence, once that is known.
+    /// Limits of trust in the source as a whole, as one sentence, once that is known.
     fn caveat(&self) -> Option<&str> {
         None
     }

@@ -24,27 +24,27 @@ use crate::{MonitorError, Source, Tasks};
 const MIGRATING: usize = 32;
 /// A task has so many companions at most.
 const COMPANIONS: usize = 5;
-/// What seeing every switch may cost by default, in shares of one CPU.
+/// Default cost limit of seeing every switch, in shares of one CPU.
 const EXACT_COST: f64 = 0.01;
 /// Intervals without any known CPU after which nothing is expected of the next one either.
 const UNKNOWN_INTERVALS: usize = 2;
-/// What samples may cost by default, in shares of one CPU.
+/// Default cost limit of samples, in shares of one CPU.
 const SAMPLING_COST: f64 = 0.0025;
 
-/// What is read, and how much it may cost.
+/// Options of the reading, and its cost limits.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The root below which `/proc` and `/sys` lie.
     pub root: PathBuf,
-    /// What the cores are, such as siblings that a hypervisor hides; as `/sys` says if there is none.
+    /// Machine with the cores, such as siblings that a hypervisor hides; as `/sys` says if there is none.
     pub machine: Option<Machine>,
     /// Which tasks are read.
     pub tasks: Tasks,
-    /// Whether every switch of a task is recorded where this is permitted and cheap enough.
+    /// True if every switch of a task is recorded where this is permitted and cheap enough.
     pub exact: bool,
-    /// How much of one CPU this may cost, as a share, before it is given up for a while.
+    /// Cost limit of every switch, of one CPU, as a share, before it is given up for a while.
     pub exact_cost: f64,
-    /// How much of one CPU samples of the states of threads may cost, as a share; none are taken at 0.
+    /// Cost limit of samples of the states of threads, of one CPU, as a share; none are taken at 0.
     pub sampling_cost: f64,
     /// The yields for the capacity; any from 1 to the SMT width if there are none.
     pub yields: Option<YieldRange>,
@@ -233,7 +233,7 @@ impl Source for System {
 }
 
 impl System {
-    /// What happened in the next interval; without cores where no account of a CPU went on.
+    /// Activity of the next interval; without cores where no account of a CPU went on.
     fn interval(&mut self, wait: Duration) -> Result<Activity, MonitorError> {
         let until_ns = self.before_ns.saturating_add(wait.as_nanos() as u64);
         let after_ns = match self.files.is_live() {
@@ -309,7 +309,7 @@ fn check_stat(root: &Path) -> Result<(), MonitorError> {
     })
 }
 
-/// How many files of tasks may be kept open: half of the limit of this process.
+/// Limit of open files of tasks: half of the limit of this process.
 fn files_to_keep(is_live: bool) -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     if is_live { limit.map_or(usize::MAX, |limit| limit as usize) / 2 } else { 0 }

@@ -31,7 +31,7 @@ pub(crate) struct TaskTable {
     reading: u32,
     read_ns: u64,
     not_seen: u64,
-    /// How many more files may be kept open.
+    /// Number of files that may still be kept open.
     room: usize,
     ids: Vec<u32>,
 }
@@ -41,9 +41,9 @@ pub(crate) struct TaskTable {
 pub(crate) struct Process {
     /// The process as a whole.
     pub(crate) whole: TaskReading,
-    /// Its threads by their numbers; none if it has only one.
+    /// Threads by their numbers; none if it has only one.
     pub(crate) threads: Vec<TaskReading>,
-    /// Its control group, if it used a CPU and the group can be read.
+    /// Control group, if it used a CPU and the group can be read.
     pub(crate) cgroup: Option<String>,
     thread_count: u64,
     /// The ticks that its active threads did not account for since all were searched.
@@ -64,9 +64,9 @@ pub(crate) struct TaskReading {
     pub(crate) is_running: bool,
     /// The ticks that it used in its own code and in the kernel since the reading before.
     pub(crate) used: [u64; 2],
-    /// How long ago that was.
+    /// Time since then.
     pub(crate) since_ns: u64,
-    /// How often it changed its CPU, by now, and in the interval where that is known.
+    /// Number of migrations, by now, and in the interval where that is known.
     migrated: Option<u64>,
     pub(crate) migrations: Option<u64>,
     ticks: [u64; 2],
@@ -147,7 +147,7 @@ impl TaskTable {
         Ok(())
     }
 
-    /// How many tasks of the last reading were listed and could not be read.
+    /// Number of tasks of the last reading that were listed and could not be read.
     pub(crate) fn not_seen(&self) -> u64 {
         self.not_seen
     }
@@ -162,7 +162,7 @@ impl TaskTable {
         self.processes.values().filter(|process| process.whole.total() > 0)
     }
 
-    /// The same, to add to what is known of them.
+    /// Active processes, to add to what is known of them.
     pub(crate) fn active_mut(&mut self) -> impl Iterator<Item = &mut Process> {
         self.processes.values_mut().filter(|process| process.whole.total() > 0)
     }
@@ -225,12 +225,12 @@ impl Process {
         }
     }
 
-    /// Its threads; the process itself where it has only one.
+    /// Threads; the process itself where it has only one.
     pub(crate) fn each_thread(&self) -> &[TaskReading] {
         if self.threads.is_empty() { std::slice::from_ref(&self.whole) } else { &self.threads }
     }
 
-    /// The same, to add to what is known of them.
+    /// Threads, to add to what is known of them.
     pub(crate) fn each_thread_mut(&mut self) -> &mut [TaskReading] {
         match self.threads.is_empty() {
             true => std::slice::from_mut(&mut self.whole),
@@ -351,7 +351,7 @@ impl TaskReading {
         self.migrated = by_now;
     }
 
-    /// Whether it used a CPU not long before this reading.
+    /// True if it used a CPU not long before this reading.
     fn was_active(&self, reading: u32) -> bool {
         self.active_in.is_some_and(|last| reading - last <= RECENT)
     }

@@ -8,21 +8,21 @@ pub enum ScheduleError {
     /// A text that is no topology.
     #[error("expected a topology {why}, found \"{found}\"")]
     Topology {
-        /// What was found.
+        /// Text found.
         found: String,
-        /// What was expected.
+        /// Expectation.
         why: String,
     },
     /// A file of pairs that is none.
     #[error("expected a JSON file of slowdowns by pairs: {why}")]
     Pairs {
-        /// What is wrong.
+        /// Reason.
         why: String,
     },
     /// A name that no policy has.
     #[error("expected a policy ({}), found \"{found}\"", known.join(", "))]
     Policy {
-        /// What was found.
+        /// Text found.
         found: String,
         /// The names, the nearest first.
         known: Vec<&'static str>,
@@ -30,9 +30,9 @@ pub enum ScheduleError {
     /// A load that cannot be made.
     #[error("load \"{load}\": {why}")]
     Load {
-        /// Its name.
+        /// Name of the load.
         load: String,
-        /// What is wrong.
+        /// Reason.
         why: String,
     },
     /// A file of tasks, or of a recording, that cannot be read.
@@ -40,7 +40,7 @@ pub enum ScheduleError {
     File {
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Reason.
         why: String,
     },
     /// A task that no CPU may run.

@@ -14,9 +14,9 @@ use super::topology::Topology;
 pub struct Outcome {
     /// From the start until the last task ended, or the last request from outside was served.
     pub makespan: u64,
-    /// Whether all that the run waited for has ended.
+    /// True if all that the run waited for has ended.
     pub is_finished: bool,
-    /// Whether it ended before, since all tasks that were left waited for each other, or for nothing.
+    /// True if it ended before, since all tasks that were left waited for each other, or for nothing.
     pub is_stuck: bool,
     /// Operations that were done; tasks that ended where the load has no operations.
     pub operations: u64,
@@ -62,7 +62,7 @@ pub struct CpuUse {
     pub beside_sibling: u64,
     /// Work of the kernel's, as it takes alone on a core.
     pub(super) overhead: u128,
-    /// The same in nanoseconds.
+    /// Time in the kernel, in nanoseconds.
     pub kernel: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct Migrations {
 /// A distribution of times in nanoseconds, to three digits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentiles {
-    /// How many there were.
+    /// Number of them.
     pub count: u64,
     /// The mean.
     pub mean: f64,
@@ -169,7 +169,7 @@ impl Outcome {
     }
 }
 
-/// What an outcome is of.
+/// Subject of an outcome.
 #[derive(Debug, Clone)]
 pub struct Scheduled<'a> {
     /// The policy's name.
@@ -189,7 +189,7 @@ impl Migrations {
     }
 }
 
-/// What is counted while a run goes on.
+/// Tally of a run.
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) events: u64,

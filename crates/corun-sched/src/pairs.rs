@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::ScheduleError;
 use super::slowdowns::Ratio;
 
-/// How much longer each kind of work takes beside others.
+/// Slowdown of each kind of work beside others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pairs {
     /// The kinds in the order of the document.
@@ -32,7 +32,7 @@ struct File {
     version: u32,
     /// The kinds, a row and a column each.
     kinds: Vec<String>,
-    /// How much longer the kind of the row takes beside that of the column.
+    /// Slowdown of the kind of the row beside that of the column.
     slowdowns: Vec<Vec<f64>>,
 }
 
@@ -77,7 +77,7 @@ impl Pairs {
         self.slowdowns.iter().map(move |(&(one, other), &it)| (kind(one), kind(other), it))
     }
 
-    /// The same with other names for the kinds, in the order of the document.
+    /// The pairs with other names for the kinds, in the order of the document.
     ///
     /// # Errors
     /// If they are not as many.
@@ -236,8 +236,8 @@ impl Pairs {
     }
 }
 
-/// What a copy of a program adds to its time, from the SMT yield of full against spread; what was measured
-/// before what was predicted.
+/// Addition of a copy of a program to its time, from the SMT yield of full against spread; what was
+/// measured before what was predicted.
 fn beside_itself(observations: &[Observation]) -> Option<f64> {
     let of = |metric: Metric, source: Source| {
         let is_it = |seen: &&Observation| {

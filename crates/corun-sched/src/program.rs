@@ -60,23 +60,23 @@ pub enum Step {
     End,
 }
 
-/// What tasks of one kind do, from birth to exit.
+/// Program of tasks of one kind, from birth to exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its name in answers.
+    /// Name in answers.
     pub name: String,
-    /// Its kind of work, as a place in [`Load::kinds`].
+    /// Kind of work, as a place in [`Load::kinds`].
     pub kind: usize,
-    /// Whether the run ends without waiting for it.
+    /// True if the run ends without waiting for it.
     pub is_daemon: bool,
-    /// What it does.
+    /// Steps of the program.
     pub steps: Vec<Step>,
 }
 
 /// A task that is there from its start time on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSpec {
-    /// What it does.
+    /// Program of its tasks.
     pub program: usize,
     /// When it begins.
     pub start: u64,
@@ -106,16 +106,16 @@ pub struct Source {
     pub queue: usize,
     /// The time between two.
     pub interval: Amount,
-    /// How many come.
+    /// Number of them.
     pub count: u64,
 }
 
-/// What is to be scheduled.
+/// Load to be scheduled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Its name with its parameters.
+    /// Name with its parameters.
     pub name: String,
-    /// What an operation is, for throughput.
+    /// Meaning of an operation, for throughput.
     pub operation: String,
     /// The kinds of work, by which slowdowns differ.
     pub kinds: Vec<String>,
@@ -125,13 +125,13 @@ pub struct Load {
     pub tasks: Vec<TaskSpec>,
     /// Queues of messages.
     pub queues: Vec<QueueSpec>,
-    /// How many locks there are.
+    /// Number of locks.
     pub locks: usize,
-    /// How many disks there are.
+    /// Number of disks.
     pub disks: usize,
-    /// How many signals there are.
+    /// Number of signals.
     pub signals: usize,
-    /// What comes from outside.
+    /// Sources of tasks from outside.
     pub sources: Vec<Source>,
     /// Nanoseconds after which all of it ends.
     pub until: Option<u64>,
@@ -143,7 +143,7 @@ pub(super) const MAX_TASKS: usize = 2_000_000;
 const MAX_INSTANT_REPETITIONS: u64 = 1_000;
 
 impl Amount {
-    /// Whether it is never nothing.
+    /// True if it is never nothing.
     fn takes_time(self) -> bool {
         match self {
             Self::Fixed(time) | Self::Uniform(time, _) => time > 0,
@@ -151,7 +151,7 @@ impl Amount {
         }
     }
 
-    /// Whether it differs from use to use.
+    /// True if it differs from use to use.
     fn is_random(self) -> bool {
         !matches!(self, Self::Fixed(_))
     }
@@ -197,7 +197,7 @@ impl Load {
         })
     }
 
-    /// Whether the tasks can do different work in runs with different seeds.
+    /// True if the tasks can do different work in runs with different seeds.
     pub fn is_random(&self) -> bool {
         let is_random = |step: &Step| match step {
             Step::Run(amount) | Step::Sleep(amount) | Step::Disk(_, amount) => amount.is_random(),
@@ -207,7 +207,7 @@ impl Load {
             || self.sources.iter().any(|source| source.interval.is_random())
     }
 
-    /// Whether its programs say when an operation is done.
+    /// True if its programs say when an operation is done.
     pub fn has_operations(&self) -> bool {
         self.programs.iter().any(|program| program.steps.contains(&Step::Done))
     }
@@ -293,7 +293,7 @@ impl Load {
         }
     }
 
-    /// Whether there is nothing that a run waits for.
+    /// True if there is nothing that a run waits for.
     pub(super) fn has_daemons_only(&self) -> bool {
         let is_daemon = |program: usize| self.programs[program].is_daemon;
         self.sources.is_empty() && self.tasks.iter().all(|task| is_daemon(task.program))
@@ -335,7 +335,7 @@ impl Load {
         Some(&self.programs[endless].name)
     }
 
-    /// Whether a program runs or sleeps for certain: outside of what it repeats.
+    /// True if a program runs or sleeps for certain: outside of what it repeats.
     fn takes_time(&self, program: usize) -> bool {
         let steps = self.programs.get(program).map_or(&[][..], |program| &program.steps);
         let mut depth = 0;
@@ -416,19 +416,19 @@ impl Load {
     }
 }
 
-/// What is repeated in a program, as far as it was read.
+/// Repetition in a program, as far as it was read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Repetition {
     times: Option<u64>,
     /// Rounds of what it repeats itself that take no time, in one of its own.
     rounds: u64,
     takes_time: bool,
-    /// Whether it started something that takes time, for which it may wait.
+    /// True if it started something that takes time, for which it may wait.
     has_forked: bool,
 }
 
-/// What a task of this nice value weighs; 1024 at 0, and 1.25 times as much for each step down (the
-/// kernel's `sched_prio_to_weight`).
+/// Load weight of a task of this nice value; 1024 at 0, and 1.25 times as much for each step down
+/// (the kernel's `sched_prio_to_weight`).
 pub(super) fn weight(nice: i8) -> u64 {
     const WEIGHTS: [u64; 40] = [
         88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100,

@@ -23,7 +23,7 @@ const LEAST_SLOWDOWN: f64 = 0.95;
 pub struct Slowdowns {
     /// Of every pair that is not named.
     default: Ratio,
-    /// How much longer the first kind takes beside the second.
+    /// Slowdown of the first kind beside the second.
     pairs: BTreeMap<(String, String), Ratio>,
 }
 
@@ -38,8 +38,9 @@ impl Ratio {
             .then(|| Self { numerator: numerator / divisor, denominator: denominator / divisor })
     }
 
-    /// What each of the siblings adds to the time of the others' work, from the SMT yield of a core of so
-    /// many: 2 / yield for two. `None` if the siblings would speed each other up without end.
+    /// Slowdowns in which each of the siblings adds to the time of the others' work, from the SMT yield
+    /// of a core of so many: 2 / yield for two. `None` if the siblings would speed each other up without
+    /// end.
     pub fn of_yield(smt_yield: Self, smt_width: u64) -> Option<Self> {
         let Self { numerator, denominator } = smt_yield;
         let others = smt_width.checked_sub(1).filter(|&others| others > 0)?;
@@ -96,7 +97,7 @@ impl Ratio {
 }
 
 impl Slowdowns {
-    /// The same for every pair.
+    /// Slowdowns with one value for every pair.
     pub fn uniform(slowdown: Ratio) -> Self {
         Self { default: slowdown, pairs: BTreeMap::new() }
     }
@@ -106,7 +107,7 @@ impl Slowdowns {
         Self::uniform(Ratio::ONE)
     }
 
-    /// The same for both of a pair.
+    /// Slowdowns with one value for both of a pair.
     #[must_use]
     pub fn with_pair(mut self, one: &str, other: &str, slowdown: Ratio) -> Self {
         self.pairs.insert((one.to_owned(), other.to_owned()), slowdown);
@@ -146,7 +147,7 @@ impl Slowdowns {
         self.pairs.keys().map(|(kind, _)| kind.as_str()).collect()
     }
 
-    /// How much longer one kind of work takes beside another.
+    /// Slowdown of one kind of work beside another.
     pub fn of(&self, one: &str, other: &str) -> Ratio {
         self.pairs.get(&(one.to_owned(), other.to_owned())).copied().unwrap_or(self.default)
     }
@@ -164,7 +165,7 @@ pub(super) struct Speeds {
     pub(super) unit: u64,
     /// The class of each kind: kinds that no pair names are one.
     classes: Vec<usize>,
-    /// What each class adds to the time of another's work, over `scale`.
+    /// Addition of each class to the time of another's work, over `scale`.
     added: Vec<Vec<i128>>,
     scale: i128,
     /// By class, and class on the only busy sibling.

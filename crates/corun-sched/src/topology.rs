@@ -24,15 +24,15 @@ pub struct Topology {
 pub struct LogicalCpu {
     /// The kernel's number.
     pub number: u32,
-    /// Its core, as a place in [`Topology::cores`].
+    /// Core, as a place in [`Topology::cores`].
     pub core: usize,
-    /// Its last-level cache, as a place in [`Topology::caches`].
+    /// Last-level cache, as a place in [`Topology::caches`].
     pub cache: usize,
-    /// Its package, as a place in [`Topology::packages`].
+    /// Package, as a place in [`Topology::packages`].
     pub package: usize,
 }
 
-/// How far a task moves.
+/// Distance that a task moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// It stays where it is.
@@ -155,7 +155,7 @@ impl Topology {
         &self.cores[self.cpus[cpu].core]
     }
 
-    /// How far it is from one CPU to another.
+    /// Distance from one CPU to another.
     pub fn distance(&self, from: usize, to: usize) -> Distance {
         let [one, other] = [&self.cpus[from], &self.cpus[to]];
         if from == to {

@@ -25,7 +25,7 @@ pub(super) fn complete(curve: &mut CapacityCurve) {
     curve.advice = advice(curve);
 }
 
-/// What the work is called in a sentence.
+/// Name of the work in a sentence.
 fn work(curve: &CapacityCurve) -> &str {
     &curve.workload.name
 }
@@ -56,7 +56,7 @@ fn answer(curve: &CapacityCurve) -> Option<CapacityAnswer> {
     })
 }
 
-/// What is used and what is left, in words. An upper limit beyond all says nothing that the lower one does not.
+/// Used and left capacity, in words. An upper limit beyond all says nothing that the lower one does not.
 fn used_and_left(low: f64, high: f64) -> (String, String) {
     let is_open = high > 1.0 && low < 1.0;
     let left = [high, low].map(|it| (1.0 - it).max(0.0));

@@ -14,7 +14,7 @@ use super::design::CurveDesign;
 /// The orders of filling.
 pub(super) const ORDERS: [Filling; 2] = [Filling::CoresFirst, Filling::SiblingsFirst];
 
-/// What samples say of the capacity that is used.
+/// Used capacity by samples.
 pub struct UsedCapacity<'a> {
     design: &'a CurveDesign,
     samples: &'a [Sample],
@@ -22,11 +22,11 @@ pub struct UsedCapacity<'a> {
     disturbed: ForeignLoadByArm,
     /// The level of intervals.
     level: f64,
-    /// Whether other work was seen, so that blocks may be alike.
+    /// True if other work was seen, so that blocks may be alike.
     load_seen: bool,
 }
 
-/// What follows for a document.
+/// Curve for a document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Curve {
     /// The curves, by order of filling.
@@ -39,7 +39,7 @@ pub struct Curve {
     pub core_use: Vec<Estimate>,
     /// X(spread)/(C * X(single)).
     pub scaling: Option<Estimate>,
-    /// The same and throughputs as observations.
+    /// Capacities and throughputs as observations.
     pub observations: Vec<Observation>,
 }
 
@@ -81,7 +81,7 @@ pub fn curve_of(design: &CurveDesign, samples: &[Sample], level: f64) -> Curve {
 }
 
 impl<'a> UsedCapacity<'a> {
-    /// What these samples say, with intervals at `level`.
+    /// Used capacity by these samples, with intervals at `level`.
     pub fn new(design: &'a CurveDesign, samples: &'a [Sample], level: f64) -> Self {
         let disturbed = ForeignLoadByArm::of(design.arms(), samples);
         let load_seen = disturbed.is_seen();

@@ -15,7 +15,7 @@ const STEPS: u32 = 10;
 /// Points of a step that lie this close to one that is needed, as a part of all CPUs, are left out.
 const CLOSE: f64 = 0.04;
 
-/// What is run for a curve.
+/// Design of a curve.
 #[derive(Debug, Clone)]
 pub struct CurveDesign {
     cores: Vec<Core>,
@@ -100,12 +100,12 @@ impl CurveDesign {
         self.smt_width
     }
 
-    /// Whether all cores have as many logical CPUs.
+    /// True if all cores have as many logical CPUs.
     pub(super) fn is_even(&self) -> bool {
         self.wide as usize == self.cores.len()
     }
 
-    /// Whether all cores are of one type.
+    /// True if all cores are of one type.
     pub(super) fn has_one_type(&self) -> bool {
         self.cores.iter().all(|core| core.core_type == self.cores[0].core_type)
     }

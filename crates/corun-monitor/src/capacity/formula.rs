@@ -105,7 +105,7 @@ mod tests {
         prop::collection::vec(times.prop_map(|times| core(&times)), 1..9)
     }
 
-    /// What siblings after the first add, each no more than the one before: a true w.
+    /// Additions of siblings after the first, each no more than the one before: a true w.
     fn adding(width: usize) -> impl Strategy<Value = Vec<f64>> {
         prop::collection::vec(0.0..1.0, width - 1).prop_map(|mut adds| {
             adds.sort_by(|one: &f64, other| other.total_cmp(one));

@@ -25,10 +25,10 @@ const BLOCKS: [u32; 2] = [10, 160];
 /// A reported utilisation that is further from the share of busy CPUs is worth a remark.
 const MISREPORTED: f64 = 0.05;
 
-/// What is wanted of a curve.
+/// Request of a curve.
 #[derive(Debug, Clone)]
 pub struct CapacityRequest {
-    /// What to run; its placements are not used.
+    /// The run; its placements are not used.
     pub run: Request,
     /// Built-in workloads to run together in place of the request's work; empty where it is that.
     pub mix: Vec<String>,
@@ -72,7 +72,7 @@ impl<'a> CapacityMeasurement<'a> {
         humantime::format_rfc3339_seconds(self.started).to_string()
     }
 
-    /// What is run.
+    /// The work.
     pub fn workload(&self) -> &Workload {
         &self.work.workload
     }
@@ -217,7 +217,7 @@ impl Stopping for AtHalf<'_> {
     }
 }
 
-/// That the kernel reported another utilisation than the share of CPUs that were to be busy.
+/// Caveat that the kernel reported another utilisation than the share of CPUs that were to be busy.
 fn misreported(orders: &[FillingCurve]) -> Option<Caveat> {
     let points = orders.iter().flat_map(|order| &order.points);
     let apart = points.filter_map(|it| Some((it, it.reported? - it.nominal)));
@@ -239,7 +239,7 @@ fn misreported(orders: &[FillingCurve]) -> Option<Caveat> {
     })
 }
 
-/// That some of the logical CPUs do more than all of them.
+/// Caveat that some of the logical CPUs do more than all of them.
 fn more_than_all(orders: &[FillingCurve]) -> Option<Caveat> {
     let points = orders.iter().flat_map(|order| &order.points);
     let most = points.max_by(|one, other| one.used.low.total_cmp(&other.used.low))?;

@@ -28,7 +28,7 @@ fn sensible_yields(curve: &CapacityCurve) -> Option<YieldRange> {
     curve.yields().filter(|_| curve.smt_yield.as_ref().is_some_and(is_sensible))
 }
 
-/// Whether an interval says something.
+/// True if an interval says something.
 fn is_sensible(estimate: &Estimate) -> bool {
     corun_stats::says_something(estimate.value, estimate.low, estimate.high)
 }

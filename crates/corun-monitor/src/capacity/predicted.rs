@@ -13,7 +13,7 @@ use super::is_sensible;
 /// The machine that a curve is predicted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PredictedMachine {
-    /// Its cores.
+    /// Number of cores.
     pub cores: u32,
     /// S, the logical CPUs of each.
     pub smt_width: u32,

@@ -17,18 +17,18 @@ pub(super) struct Switch {
     pub(super) to: u32,
 }
 
-/// What the siblings of a core run.
+/// Tasks that the siblings of a core run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Siblings {
     /// The task of each sibling; `None` until a switch has shown it.
     pub(super) running: Vec<Option<u32>>,
     /// The thread that reads the switches; `IDLE` for none.
     pub(super) reader: u32,
-    /// Whether that thread came to an idle CPU, which still counts as idle then.
+    /// True if that thread came to an idle CPU, which still counts as idle then.
     reader_is_alone: bool,
 }
 
-/// What a core did in an interval, in nanoseconds.
+/// Times of a core in an interval, in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CoreTimes {
     /// With 0, 1, ... S siblings busy.
@@ -37,15 +37,15 @@ pub(super) struct CoreTimes {
     pub(super) busy: Vec<u64>,
 }
 
-/// What tasks did in an interval.
+/// Times of tasks in an interval.
 #[derive(Debug, Default)]
 pub(crate) struct TaskTimes {
     pub(crate) tasks: HashMap<u32, TaskTime>,
-    /// How long two tasks ran at the same time, the lower number first, in nanoseconds.
+    /// Time for which two tasks ran at once, the lower number first, in nanoseconds.
     pub(crate) pairs: HashMap<(u32, u32), u64>,
 }
 
-/// What a task did in an interval.
+/// Times of a task in an interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TaskTime {
     pub(crate) ran_ns: u64,

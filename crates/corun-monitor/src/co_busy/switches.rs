@@ -21,7 +21,7 @@ pub(super) struct Switches {
     pub(super) are_lost: bool,
     /// Switches since the interval began.
     pub(super) count: usize,
-    /// How many switches a buffer has room for.
+    /// Capacity of a buffer, in switches.
     room: usize,
 }
 

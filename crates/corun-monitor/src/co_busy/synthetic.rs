@@ -129,7 +129,7 @@ fn cores(width: usize) -> Cores {
     Cores { all: vec![Core { id: 0, package: None, cpus }], places }
 }
 
-/// How often, of so many schedules, every share of a core lay within the stated error; and the mean error.
+/// Share of so many schedules in which every share of a core lay within the stated error; and the mean error.
 fn coverage(width: usize, samples: usize, hidden: f64, count: usize) -> (f64, f64) {
     let mut random = ChaCha8Rng::seed_from_u64(36);
     let cores = cores(width);

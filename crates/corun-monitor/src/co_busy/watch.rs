@@ -139,7 +139,7 @@ impl Watch {
         self.seen.add_own_time(cpu, used_ns, &self.running);
     }
 
-    /// What was seen since the interval began.
+    /// Samples since the interval began.
     pub(super) fn seen(&self) -> &CoBusySamples {
         &self.seen
     }
@@ -176,7 +176,7 @@ impl Watch {
     }
 }
 
-/// What a sample reads.
+/// Files that a sample reads.
 trait Samples: TaskFiles {
     /// The newest task.
     fn newest(&mut self, kept: &mut Option<OwnedFd>, text: &mut Vec<u8>) -> Option<u32>;
@@ -263,7 +263,7 @@ impl CoBusySamples {
         }
     }
 
-    /// The same as times in an interval of this length.
+    /// Samples as times in an interval of this length.
     pub(super) fn times(&self, interval_ns: u64) -> TaskTimes {
         let ns = interval_ns as f64 / f64::from(self.samples.max(1));
         let mut times = TaskTimes::default();

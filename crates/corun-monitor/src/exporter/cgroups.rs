@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-/// How deep groups are distinguished: `/system.slice/nginx.service`.
+/// Depth to which groups are distinguished: `/system.slice/nginx.service`.
 const DEPTH: usize = 2;
 
-/// How long a group has not run when it loses its place: Prometheus has scraped its last value by then.
+/// Idle time after which a group loses its place: Prometheus has scraped its last value by then.
 const IDLE_S: f64 = 600.0;
 
 /// Seconds by control group.
@@ -25,12 +25,12 @@ struct Group {
     last_ran_s: f64,
 }
 
-/// What a group used.
+/// Processor time of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seconds {
     /// Processor time.
     pub(super) used: f64,
-    /// That of it beside a busy sibling.
+    /// Part of it beside a busy sibling.
     pub(super) co_busy: f64,
 }
 

@@ -18,11 +18,11 @@ use super::{ProcessUse, SmtReading, Totals};
 /// Everything that a scrape shows.
 #[derive(Debug, Clone, Default)]
 pub struct Exposition {
-    /// What the machine did.
+    /// Totals of the machine.
     pub totals: Totals,
     /// The SMT switch.
     pub smt: SmtReading,
-    /// What the exporter itself has used.
+    /// Use by the exporter itself.
     pub process: ProcessUse,
     /// When the last interval ended.
     pub sampled_at: Option<SystemTime>,
@@ -332,7 +332,7 @@ impl Families<'_> {
     }
 }
 
-/// The same metrics in the text format of Prometheus, 0.0.4.
+/// Metrics in the text format of Prometheus, 0.0.4.
 ///
 /// There the family of a counter has the name of its samples, an info is a gauge, and units are part of names alone.
 pub(super) fn text(open_metrics: &str) -> String {

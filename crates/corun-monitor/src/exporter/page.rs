@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::exposition::Exposition;
 
-/// How metrics are written.
+/// Format of the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// OpenMetrics 1.0.

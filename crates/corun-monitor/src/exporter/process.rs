@@ -3,17 +3,17 @@
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// What this process has used.
+/// Use by this process.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ProcessUse {
-    /// Its processor time, in seconds.
+    /// Processor time, in seconds.
     pub cpu_s: f64,
-    /// Its memory, in bytes; absent where it cannot be read.
+    /// Memory, in bytes; absent where it cannot be read.
     pub resident_bytes: Option<u64>,
 }
 
 impl ProcessUse {
-    /// What this process has used until now.
+    /// Use by this process until now.
     pub fn now() -> Self {
         let cpu_s = getrusage(UsageWho::RUSAGE_SELF).map_or(0.0, |usage| {
             let micros = usage.user_time() + usage.system_time();

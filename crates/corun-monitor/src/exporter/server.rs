@@ -32,18 +32,18 @@ const MAX_HEADER_BYTES: usize = 8192;
 /// Descriptors that connections do not need: files, signals, the sampler's counters.
 const OTHER_DESCRIPTORS: u64 = 128;
 
-/// How long open connections have when the server ends.
+/// Time that open connections have when the server ends.
 const LAST_RESPONSES: Duration = Duration::from_secs(1);
 
-/// How long to wait when the system has no descriptor for a connection.
+/// Time to wait when the system has no descriptor for a connection.
 const NO_DESCRIPTOR: Duration = Duration::from_millis(50);
 
-/// What clients can take.
+/// Limits of clients.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How long a connection may be open.
+    /// Time for which a connection may be open.
     pub deadline: Duration,
-    /// How many connections may be open; fewer if the system permits no more descriptors.
+    /// Limit of open connections; fewer if the system permits no more descriptors.
     pub connections: usize,
 }
 
@@ -60,9 +60,9 @@ pub enum ServerError {
     /// The address cannot be listened at.
     #[error("expected an address and a port that are free here, found {address}: {source}")]
     Address {
-        /// What was asked for.
+        /// Address asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The system refuses what every server needs.
@@ -115,7 +115,7 @@ impl Server {
         Ok(Self { runtime, listener, address, limits: Limits { connections, ..limits } })
     }
 
-    /// Where it listens, with the port that it was given.
+    /// Address at which it listens, with the port that it was given.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -190,7 +190,7 @@ async fn answer(stream: TcpStream, page: Arc<Page>) -> hyper::Result<()> {
         .await
 }
 
-/// How many connections the system has descriptors for; the soft limit is raised as far as they are needed.
+/// Number of connections for which the system has descriptors; the soft limit is raised as far as they are needed.
 fn permitted(connections: usize) -> usize {
     let needed = connections as u64 + OTHER_DESCRIPTORS;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return connections };

@@ -2,7 +2,7 @@
 
 use corun_machine::{SmtControl, SystemFiles};
 
-/// Whether siblings are online, and may be.
+/// State of SMT: siblings online or not, and possible or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SmtReading {
     /// `smt/control`; absent where the kernel has no such file.

@@ -9,14 +9,14 @@ use corun_record::{Activity, CapacityUse, CoBusyEvidence};
 
 use super::cgroups::{Cgroups, Seconds};
 
-/// What a machine did since the exporter started.
+/// Totals of a machine since the exporter started.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     pub(super) observed_s: f64,
     pub(super) cores: BTreeMap<u32, CoreTotals>,
     pub(super) capacity: CapacitySeconds,
     pub(super) cgroups: Option<Cgroups>,
-    /// What the last interval alone says.
+    /// Reading of the last interval alone.
     pub(super) last: Option<Last>,
     pub(super) failures: u64,
 }

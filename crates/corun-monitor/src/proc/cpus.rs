@@ -9,7 +9,7 @@ use corun_record::CpuActivity;
 /// Idle time that steps back by more ticks than this was not corrected but counted from 0 again.
 const STEP_BACK: u64 = 5;
 
-/// What the kernel has counted for a logical CPU since it started, in ticks.
+/// Kernel's account of a logical CPU since it started, in ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Account {
     user: u64,
@@ -83,14 +83,14 @@ impl Accounts {
         self.cpus.iter().map(|(cpu, _)| *cpu)
     }
 
-    /// What a CPU did since `earlier`, `ticks` ticks ago; `None` if either reading lacks it, or it was offline
+    /// Use of a CPU since `earlier`, `ticks` ticks ago; `None` if either reading lacks it, or it was offline
     /// for most of the time.
     pub(crate) fn since(&self, earlier: &Self, cpu: u32, ticks: f64) -> Option<CpuUse> {
         let (before, after) = (earlier.of(cpu)?, self.of(cpu)?);
         (ticks > 0.0).then(|| CpuUse::between(before, after, ticks))?
     }
 
-    /// Whether nothing of a CPU's account has changed since `earlier`, though it is in both readings.
+    /// True if nothing of a CPU's account has changed since `earlier`, though it is in both readings.
     pub(crate) fn stands_still(&self, earlier: &Self, cpu: u32) -> bool {
         earlier.of(cpu).is_some_and(|before| self.of(cpu) == Some(before))
     }

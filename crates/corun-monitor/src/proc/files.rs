@@ -27,7 +27,7 @@ pub(crate) enum Task {
     Thread(u32, u32),
 }
 
-/// Where the files of tasks come from. A test puts others in their place.
+/// Source of the files of tasks. A test puts others in their place.
 pub(crate) trait TaskFiles {
     /// Appends the numbers of all processes.
     fn processes(&mut self, into: &mut Vec<u32>) -> io::Result<()>;
@@ -63,7 +63,7 @@ impl ProcFiles {
         })
     }
 
-    /// Whether these are the files of the system that corun runs on.
+    /// True if these are the files of the system that corun runs on.
     pub(crate) fn is_live(&self) -> bool {
         self.is_live
     }

@@ -2,10 +2,10 @@
 
 use corun_files::{TaskStat, decimal};
 
-/// What is read of a task's line.
+/// Fields that are read of a task's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat<'a> {
-    /// Its name, which may hold any bytes.
+    /// Name, which may hold any bytes.
     pub(crate) name: &'a [u8],
     /// `R` while it runs or waits for a CPU.
     pub(crate) state: u8,
@@ -15,7 +15,7 @@ pub(crate) struct Stat<'a> {
     pub(crate) user: u64,
     /// Time in the kernel, in ticks.
     pub(crate) system: u64,
-    /// How many threads its process has.
+    /// Number of threads of its process.
     pub(crate) threads: u64,
     /// When it started, in ticks since the system did.
     pub(crate) started: u64,
@@ -41,7 +41,7 @@ impl<'a> Stat<'a> {
         Some(Self { name, state, parent, user, system, threads, started, cpu })
     }
 
-    /// Whether it runs or waits for a CPU.
+    /// True if it runs or waits for a CPU.
     pub(crate) fn is_running(&self) -> bool {
         self.state == b'R'
     }

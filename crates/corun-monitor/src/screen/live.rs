@@ -33,7 +33,7 @@ pub enum LiveError {
     /// There are no intervals.
     #[error(transparent)]
     Source(MonitorError),
-    /// What reads the system has ended without an error.
+    /// The reader of the system has ended without an error.
     #[error("expected further intervals, found that the reader of the system has ended")]
     SourceGone,
 }
@@ -57,7 +57,7 @@ impl Actionable for LiveError {
     }
 }
 
-/// What the loop waits for.
+/// Message that the loop waits for.
 enum Message {
     Input(Input),
     /// The left button was pressed at this column and row.
@@ -222,8 +222,8 @@ fn key_of(event: KeyEvent) -> Option<Key> {
     })
 }
 
-/// Whether the terminal has the screen's modes. It is given back once: a second time would put the cursor where it was
-/// before, over what has been printed since.
+/// True while the terminal has the screen's modes. It is given back once: a second time would put the cursor where it
+/// was before, over what has been printed since.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal while the screen is on it; it is given back when this is dropped.

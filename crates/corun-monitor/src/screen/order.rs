@@ -23,7 +23,7 @@ impl SortBy {
     pub const ALL: [Self; 6] =
         [Self::Number, Self::Cpu, Self::Used, Self::Migrations, Self::Beside, Self::Name];
 
-    /// Its word for the command line.
+    /// Word for the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Used => "used",
@@ -39,8 +39,8 @@ impl SortBy {
 /// An order of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Order {
-    /// What decides.
+    /// Sort key.
     pub by: SortBy,
-    /// Whether the order is turned round.
+    /// True if the order is turned round.
     pub reversed: bool,
 }

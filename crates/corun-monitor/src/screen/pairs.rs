@@ -10,7 +10,7 @@ pub(super) const LEAST_TOGETHER: f64 = 0.005;
 /// Two threads that ran on siblings of one core at the same time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// How long both ran, in shares of the interval.
+    /// Time for which both ran, in shares of the interval.
     pub together: f64,
     /// Their numbers, ascending.
     pub threads: [u32; 2],

@@ -10,7 +10,7 @@ use corun_record::{Activity, TaskActivity};
 
 use super::order::{Order, SortBy};
 
-/// How rows are grouped.
+/// Grouping of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Grouping {
     /// Not at all.
@@ -32,7 +32,7 @@ impl Grouping {
         }
     }
 
-    /// Its word.
+    /// Word for the grouping.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Flat => "none",
@@ -42,7 +42,7 @@ impl Grouping {
     }
 }
 
-/// What a row stands for.
+/// Kind of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowKind {
     /// A thread.
@@ -56,9 +56,9 @@ pub enum RowKind {
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What it stands for.
+    /// Kind of the row.
     pub kind: RowKind,
-    /// How deep it stands in its tree.
+    /// Depth in its tree.
     pub depth: usize,
     /// The task that stands for it, an index into the tasks of the activity: its main thread, or its busiest.
     pub task: usize,
@@ -79,12 +79,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Its processor time, in shares of one CPU.
+    /// Processor time, in shares of one CPU.
     pub fn used(&self) -> f64 {
         self.user + self.system
     }
 
-    /// Its processor time beside a busy sibling, in shares of one CPU.
+    /// Processor time beside a busy sibling, in shares of one CPU.
     pub fn beside_time(&self) -> f64 {
         self.used() * self.beside.unwrap_or(0.0)
     }
@@ -135,9 +135,9 @@ impl Row {
 /// Which rows are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Whether threads have rows, or processes only.
+    /// True if threads have rows, or processes only.
     pub threads: bool,
-    /// How they are grouped.
+    /// Their grouping.
     pub grouping: Grouping,
     /// Only tasks whose name or control group contains this, or whose number it is; all if it is empty.
     pub filter: String,

@@ -181,7 +181,7 @@ fn no_size_and_no_machine_is_too_much() {
     }
 }
 
-/// What no machine does, but a recording may say.
+/// Activity that no machine has, but a recording may.
 fn odd() -> Activity {
     let cpu = CpuActivity { cpu: u32::MAX, user: 1e300, system: -1.0, idle: -1e300, steal: 9.0 };
     let task = |thread: u32, parent: u32| TaskActivity {

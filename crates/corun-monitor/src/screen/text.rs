@@ -13,7 +13,7 @@ const MOST_CORE_LINES: u16 = 64;
 /// The rows of tasks that are drawn at once.
 const AT_ONCE: u16 = 64;
 
-/// What the view shows, in lines of at most so many columns; nothing before the first interval.
+/// Text of the view, in lines of at most so many columns; nothing before the first interval.
 pub fn text(view: &View, columns: u16) -> String {
     let Some(activity) = &view.activity else { return String::new() };
     let mut text = String::new();

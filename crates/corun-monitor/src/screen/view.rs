@@ -47,7 +47,7 @@ pub enum Input {
     Ended(String),
 }
 
-/// What a key asks of the loop.
+/// Effect of a key on the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// To draw.
@@ -60,7 +60,7 @@ pub enum Effect {
     Quit,
 }
 
-/// How much of each core is shown.
+/// Detail in which each core is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CoreDetail {
     /// The most for which all cores fit.
@@ -90,7 +90,7 @@ impl CoreDetail {
 pub struct View {
     /// The newest interval that is shown.
     pub(super) activity: Option<Activity>,
-    /// What is shown of its tasks.
+    /// Rows shown of its tasks.
     pub(super) rows: Vec<Row>,
     pub(super) pairs: Vec<Pair>,
     /// Which rows are wanted.
@@ -100,7 +100,7 @@ pub struct View {
     pub(super) shows_help: bool,
     pub(super) is_paused: bool,
     has_mouse: bool,
-    /// Whether keys go into the filter.
+    /// True if keys go into the filter.
     pub(super) is_typing: bool,
     /// Why there is nothing new.
     pub(super) ended: Option<String>,
@@ -134,7 +134,7 @@ impl View {
         }
     }
 
-    /// Whether the mouse's wheel and clicks are wanted.
+    /// True if the mouse's wheel and clicks are wanted.
     pub fn has_mouse(&self) -> bool {
         self.has_mouse
     }
@@ -144,7 +144,7 @@ impl View {
         self.activity.as_ref()
     }
 
-    /// Whether it is known that nothing new will come.
+    /// True if it is known that nothing new will come.
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
@@ -259,7 +259,7 @@ impl View {
     }
 }
 
-/// What a key sorts by.
+/// Sort key of a key.
 fn sort_of(key: char) -> Option<SortBy> {
     Some(match key {
         'u' => SortBy::Used,

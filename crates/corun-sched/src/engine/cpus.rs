@@ -10,12 +10,12 @@ use crate::topology::Distance;
 use super::state::Doing;
 use super::{Engine, RunInterval, TaskId};
 
-/// What the engine knows of a CPU beside what it does.
+/// State of a CPU in the engine beside what it does.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cpu {
     /// Units of work in a nanosecond.
     speed: u64,
-    /// Whether a sibling runs something.
+    /// True if a sibling runs something.
     is_shared: bool,
     /// Until when the running task has been accounted for.
     settled: u64,
@@ -24,7 +24,7 @@ pub(super) struct Cpu {
     /// The task that ran last, by its number.
     last_task: Option<u64>,
     pub(super) is_called: bool,
-    /// Whether its balancing timer is off.
+    /// True if its balancing timer is off.
     is_parked: bool,
     /// Reason for which the running task is to be rescheduled, as the kernel's `need_resched`.
     need_resched: Option<Why>,

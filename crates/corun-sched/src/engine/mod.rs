@@ -23,14 +23,14 @@ use super::program::{Load, MAX_TASKS};
 use super::slowdowns::{Slowdowns, Speeds};
 use super::topology::Topology;
 
-/// What a load is scheduled with.
+/// Settings of a simulated schedule.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The machine, with all its siblings.
     pub topology: Topology,
-    /// What siblings do to each other.
+    /// Slowdowns of siblings by each other.
     pub slowdowns: Slowdowns,
-    /// What the kernel's work costs.
+    /// Costs of the kernel's work.
     pub costs: Costs,
     /// Of all that is random.
     pub seed: u64,
@@ -45,9 +45,9 @@ pub struct RunInterval {
     pub cpu: usize,
     /// The task, by how many were born before it.
     pub task: u64,
-    /// Its program.
+    /// Program of the task.
     pub program: usize,
-    /// Its core-scheduling cookie.
+    /// Core-scheduling cookie.
     pub cookie: u32,
     /// When it began and ended, in nanoseconds.
     pub begin: u64,
@@ -127,7 +127,7 @@ struct Engine<'a> {
     changed: Vec<usize>,
     /// Idle CPUs whose timer is off, since there is nothing to balance.
     parked: Vec<usize>,
-    /// Whether a core has several running tasks, and how many cores have.
+    /// For each core, true if it has several running tasks; and the number of such cores.
     is_shared: Vec<bool>,
     shared_cores: usize,
     free: Vec<TaskId>,
@@ -135,9 +135,9 @@ struct Engine<'a> {
     starts: Vec<usize>,
     /// Tasks that the run waits for.
     foreground: usize,
-    /// Whether there is nothing to wait for.
+    /// True if there is nothing to wait for.
     is_endless: bool,
-    /// Whether nothing more can happen.
+    /// True if nothing more can happen.
     is_stuck: bool,
     tally: Tally,
 }
@@ -257,13 +257,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether all that the run waits for has ended; one of daemons alone waits for its time limit.
+    /// True if all that the run waits for has ended; one of daemons alone waits for its time limit.
     fn is_over(&self) -> bool {
         let have_all_ended = self.starts.is_empty() && self.tally.born == self.tally.ended;
         self.foreground == 0 && self.shared.is_served() && (!self.is_endless || have_all_ended)
     }
 
-    /// Whether there are more tasks than a load may have.
+    /// True if there are more tasks than a load may have.
     fn has_too_many_events(&self) -> bool {
         self.state.tasks.len() - self.free.len() > MAX_TASKS
     }

@@ -61,7 +61,7 @@ impl Shared {
         }
     }
 
-    /// Whether everything from outside is done.
+    /// True if everything from outside is done.
     pub(super) fn is_served(&self) -> bool {
         self.open == 0 && self.to_come.iter().all(|(count, _)| *count == 0)
     }
@@ -71,7 +71,7 @@ impl Shared {
         self.suspended[signal].push(task);
     }
 
-    /// How many tasks wait for the signal.
+    /// Number of tasks that wait for the signal.
     pub(super) fn suspended(&self, signal: usize) -> usize {
         self.suspended[signal].len()
     }

@@ -20,9 +20,9 @@ pub struct Task {
     pub number: u64,
     /// The CPUs that it may run on, by the kernel's numbers; `None`: all.
     pub affinity: Option<Arc<CpuSet>>,
-    /// Its core-scheduling cookie.
+    /// Core-scheduling cookie.
     pub cookie: u32,
-    /// What it weighs against others; 1024 at nice 0.
+    /// Load weight; 1024 at nice 0.
     pub weight: u64,
     /// The CPU that it ran on last.
     pub last_cpu: Option<usize>,
@@ -30,11 +30,11 @@ pub struct Task {
     pub last_ran: u64,
     /// Since when it has been blocked, if it is; in nanoseconds.
     pub blocked_since: u64,
-    /// What only the engine needs.
+    /// State that only the engine needs.
     pub(super) inside: Inside,
 }
 
-/// Where a task is in its program, and what it has had so far.
+/// Place of a task in its program, and its times so far.
 #[derive(Debug)]
 pub(super) struct Inside {
     pub(super) program: usize,
@@ -65,17 +65,17 @@ pub(super) struct Inside {
     pub(super) worked: u128,
 }
 
-/// What a task has had, for the tally; times in nanoseconds.
+/// Record of a task, for the tally; times in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
-    /// Its own work, as it takes alone on a core.
+    /// Own work, in the time it takes alone on a core.
     pub(crate) work: f64,
     /// On a CPU.
     pub(crate) ran: u64,
     /// Waiting for a CPU, in total and at the end.
     pub(crate) waited: u64,
     pub(crate) waits: u64,
-    /// Whether it had work of its own, or may have had without ever getting a CPU.
+    /// True if it had work of its own, or may have had without ever getting a CPU.
     pub(crate) has_work: bool,
 }
 
@@ -94,7 +94,7 @@ impl Task {
     }
 }
 
-/// What a CPU does.
+/// State of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {
     /// Nothing.
@@ -105,7 +105,7 @@ pub(super) enum Doing {
     Running(TaskId),
 }
 
-/// What a policy may read.
+/// State that a policy may read.
 #[derive(Debug)]
 pub struct State {
     pub(super) now: u64,
@@ -162,12 +162,12 @@ impl State {
         }
     }
 
-    /// Whether a CPU has nothing to do, and has not been asked to pick a task.
+    /// True if a CPU has nothing to do, and has not been asked to pick a task.
     pub fn is_idle(&self, cpu: usize) -> bool {
         self.doing[cpu] == Doing::Idle
     }
 
-    /// Whether all CPUs of a CPU's core are idle.
+    /// True if all CPUs of a CPU's core are idle.
     pub fn has_idle_core(&self, cpu: usize) -> bool {
         self.taken[self.topology.cpus[cpu].core] == 0
     }
@@ -187,7 +187,7 @@ impl State {
         self.waiting
     }
 
-    /// Whether a task may run on a CPU.
+    /// True if a task may run on a CPU.
     pub fn may_run(&self, task: TaskId, cpu: usize) -> bool {
         let number = self.topology.cpus[cpu].number;
         self.task(task).affinity.as_ref().is_none_or(|cpus| cpus.contains(number))

@@ -145,7 +145,7 @@ impl Engine<'_> {
     }
 }
 
-/// What draws for a task, or for a source.
+/// Random stream of a task, or of a source.
 pub(super) fn stream(seed: u64, number: u64) -> Box<ChaCha8Rng> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(number);

@@ -28,13 +28,13 @@ pub use values::Values;
 pub struct LoadEntry {
     /// The name that users type.
     pub name: &'static str,
-    /// What it is, one line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// How it is made.
+    /// Maker of the load.
     pub make: Make,
 }
 
-/// How a load is made.
+/// Maker of a load.
 #[derive(Debug, Clone, Copy)]
 pub enum Make {
     /// From parameters.
@@ -46,11 +46,11 @@ pub enum Make {
 /// A parameter of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// Its value where none is given.
+    /// Default value.
     pub default: &'static str,
-    /// What it means.
+    /// Meaning of the parameter.
     pub meaning: &'static str,
 }
 

@@ -24,9 +24,9 @@ struct Recorded {
     name: String,
     start: Option<u64>,
     steps: Vec<Step>,
-    /// Where it has a CPU.
+    /// CPU that it has.
     running: Option<u32>,
-    /// Its work since it last slept.
+    /// Work since it last slept.
     worked: u64,
     slept: Option<u64>,
     woken: Option<u64>,
@@ -35,9 +35,9 @@ struct Recorded {
 /// A CPU on its way through the recording.
 #[derive(Debug, Default)]
 struct Cpu {
-    /// What it is known to run since when.
+    /// Task it is known to run, and since when.
     runs: Option<(u32, u64)>,
-    /// What all tasks did there.
+    /// Work of all tasks there.
     worked: u64,
 }
 

@@ -31,7 +31,7 @@ const UNIQUE: &str = "unique";
 const EVENTS: &str = "run, runtime, sleep, timer, lock, unlock, wait, signal, broad, sync, suspend, resume, \
                       barrier, sem_wait, sem_post, fork";
 
-/// What rt-app knows and the model does not, with what it would need.
+/// Features of rt-app that the model does not simulate, with what each would need.
 const NOT_SIMULATED: [(&str, &str); 11] = [
     ("memrun", "an access to memory, which has no known time; `run` has one"),
     ("mem", "an access to memory, which has no known time; `run` has one"),
@@ -98,7 +98,7 @@ struct Builder {
     semaphores: Vec<String>,
     /// Timers that several threads could use.
     timers: Vec<String>,
-    /// Whether `suspend` waits under the name that is its value, as in rt-app up to May 2025 (commit 32fcddf);
+    /// True if `suspend` waits under the name that is its value, as in rt-app up to May 2025 (commit 32fcddf);
     /// since then it waits under the name of its thread, whatever stands there.
     is_suspended_by_value: bool,
     /// The values of `suspend`.
@@ -123,7 +123,7 @@ impl Builder {
         Ok(builder)
     }
 
-    /// Whether something is resumed under whose name only a value of `suspend` stands: the file is for an
+    /// True if something is resumed under whose name only a value of `suspend` stands: the file is for an
     /// rt-app in which that counted.
     fn are_names_of_suspend_meant(&self) -> bool {
         let steps = || self.load.programs.iter().flat_map(|program| &program.steps);
@@ -286,7 +286,7 @@ impl Builder {
     }
 }
 
-/// What `wait` waits for, and the lock that it gives back meanwhile.
+/// Condition that `wait` waits for, and the lock that it gives back meanwhile.
 fn condition<'a>(event: &str, value: &'a Json) -> Result<[&'a str; 2], String> {
     let text = |field: &str| match value.get(field) {
         Some(Json::Text(text)) => Ok(text.as_str()),
@@ -342,7 +342,7 @@ fn place(names: &mut Vec<String>, name: &str) -> usize {
     })
 }
 
-/// How often a thread or a phase is done.
+/// Repeats of a thread or a phase.
 fn times(of: &Json, default: i64) -> Result<Option<u64>, String> {
     whole(of, "loop", default).map(|times| u64::try_from(times).ok())
 }

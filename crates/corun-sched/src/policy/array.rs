@@ -115,17 +115,17 @@ impl<P: ArrayPolicy> Policy for P {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Puller {
     pub(super) cpu: usize,
-    /// Its own queue.
+    /// Own queue.
     pub(super) queue: usize,
     pub(super) is_idle: bool,
 }
 
-/// What the arrays remember of a task.
+/// State of a task in the arrays.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
     number: u64,
     slice_left: u64,
-    /// Whether the slice is the one that its parent shared with it.
+    /// True if the slice is the one that its parent shared with it.
     is_shared: bool,
     slept: u64,
 }
@@ -232,7 +232,7 @@ impl Arrays {
         memory.slept = memory.slept.saturating_sub(ran);
     }
 
-    /// What is left of a task's slice, in nanoseconds.
+    /// Rest of a task's slice, in nanoseconds.
     pub(super) fn slice(&mut self, state: &State, task: TaskId) -> u64 {
         self.memory(state, task).slice_left
     }
@@ -267,7 +267,7 @@ impl Arrays {
         }
     }
 
-    /// Whether one task is of better priority than another.
+    /// True if one task is of better priority than another.
     pub(super) fn is_better(&mut self, state: &State, one: TaskId, other: TaskId) -> bool {
         self.memory(state, one);
         self.memory(state, other);

@@ -31,7 +31,7 @@ struct Queue {
     /// By cookie, and then by virtual run time.
     tasks: BTreeMap<u32, BTreeSet<(u64, TaskId)>>,
     length: usize,
-    /// What they weigh.
+    /// Sum of their weights.
     weight: u64,
     /// The cookie of the tasks that run.
     cookie: u32,
@@ -170,8 +170,8 @@ impl load_balance::Queues for CoreScheduling {
 }
 
 impl Policy for CoreScheduling {
-    /// Where it ran if it may begin there at once, or nothing is idle; else the core with the fewest
-    /// tasks, an idle CPU of it first.
+    /// CPU for a task: where it ran if it may begin there at once, or nothing is idle; else the core
+    /// with the fewest tasks, an idle CPU of it first.
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
         let cookie = state.task(task).cookie;
         let fits = |cpu: usize| {

@@ -27,7 +27,7 @@ impl Waiting {
         self.0[cache]
     }
 
-    /// Whether a task waits at one of these CPUs, which share one cache or are all there are.
+    /// True if a task waits at one of these CPUs, which share one cache or are all there are.
     pub(super) fn among(&self, state: &State, cpus: &[usize]) -> bool {
         let own = state.topology().cpus[cpus[0]].cache;
         match cpus.len() > state.topology().caches[own].len() {

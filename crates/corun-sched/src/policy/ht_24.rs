@@ -19,14 +19,14 @@ pub(super) const ENTRY: PolicyEntry = PolicyEntry {
 
 /// A tick, with `HZ` 100, in nanoseconds.
 const TICK: u64 = 10_000_000;
-/// What a task gains where it ran last (`PROC_CHANGE_PENALTY` of i386).
+/// Bonus of a task where it ran last (`PROC_CHANGE_PENALTY` of i386).
 const SAME_CPU: u64 = 15 * TICK;
 /// The most that a task has when others that it started have ended (`MAX_COUNTER`).
 const MAX_COUNTER: u64 = 20 * TICK;
-/// How often an idle CPU polls the queue: a task that was preempted may wait there.
+/// Interval at which an idle CPU polls the queue: a task that was preempted may wait there.
 const IDLE_INTERVAL: u64 = 1_000_000;
 
-/// What is remembered of a task.
+/// State of a task in the policy.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
     number: u64,
@@ -38,7 +38,7 @@ struct Memory {
     cpu: Option<usize>,
     /// When it was enqueued, as a count of such events: of equals the one that waits longest comes first.
     enqueued: u64,
-    /// Its goodness but for the CPU, as it waits.
+    /// Goodness but for the CPU, as it waits.
     goodness: u64,
 }
 
@@ -51,7 +51,7 @@ struct Ht24 {
     /// All that wait, and by the CPU that they were on last.
     waiting: Order,
     waiting_near: Vec<Order>,
-    /// How often counters were renewed.
+    /// Number of renewals of the counters.
     epoch: u64,
     enqueued: u64,
     /// The highest nice value of all tasks so far.
@@ -108,7 +108,7 @@ impl Ht24 {
         }
     }
 
-    /// What is remembered of a task, with the counters that it got while it slept.
+    /// State of a task, with the counters that it got while it slept.
     fn memory(&mut self, state: &State, task: TaskId) -> &mut Memory {
         let (place, epoch) = (task.0 as usize, self.epoch);
         let number = state.task(task).number;

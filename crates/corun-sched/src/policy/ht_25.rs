@@ -58,8 +58,9 @@ impl ArrayPolicy for Ht25 {
         core(state, cpu)
     }
 
-    /// Its own CPU if that is idle, else an idle sibling, else the CPU of the core that it may preempt.
-    /// A new task begins where its parent runs; one from outside on the core with the fewest tasks.
+    /// CPU for a task: its own if that is idle, else an idle sibling, else the CPU of the core that it
+    /// may preempt. A new task begins where its parent runs; one from outside on the core with the
+    /// fewest tasks.
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
         let home = arrival.cpu_before(state, task);
         let Some(home) = home else {

@@ -16,7 +16,7 @@ use crate::topology::Topology;
 const TICK: u64 = 4_000_000;
 /// Ticks a second.
 const TICKS_PER_SECOND: u64 = 1_000_000_000 / TICK;
-/// How much rarer a busy CPU balances than an idle one (`sd->busy_factor`).
+/// Factor by which a busy CPU balances more rarely than an idle one (`sd->busy_factor`).
 const BUSY_FACTOR: u64 = 16;
 /// A task that ran within this time is cache-hot (`sysctl_sched_migration_cost`), in nanoseconds.
 const MIGRATION_COST: u64 = 500_000;
@@ -25,17 +25,17 @@ const MAX_TASKS: usize = 32;
 /// The weight of a task at nice 0, and the capacity of a CPU.
 const SCALE: u64 = 1024;
 
-/// What balancing reads of the queues, and what it moves.
+/// Queues as balancing reads and changes them.
 pub(super) trait Queues {
     /// Runnable tasks of a CPU, the running one included.
     fn tasks(&self, state: &State, cpu: usize) -> usize;
-    /// What these tasks weigh.
+    /// Load: the sum of these tasks' weights.
     fn load(&self, state: &State, cpu: usize) -> u64;
-    /// Whether a task waits at the CPUs of one of the last-level caches, or within one.
+    /// True if a task waits at the CPUs of one of the last-level caches, or within one.
     fn has_waiting(&self, state: &State, cpus: &[usize]) -> bool;
     /// The waiting tasks of a CPU, the one that was longest neither run nor enqueued first.
     fn candidates(&self, state: &State, cpu: usize) -> Vec<TaskId>;
-    /// Whether a waiting task had better not go to a CPU, though it may, for more than its cache.
+    /// True if a waiting task had better not go to a CPU, though it may, for more than its cache.
     fn is_unfit(&self, _state: &State, _task: TaskId, _to: usize) -> bool {
         false
     }
@@ -43,7 +43,7 @@ pub(super) trait Queues {
     fn transfer(&mut self, state: &State, task: TaskId, from: usize, to: usize);
 }
 
-/// What balancing came to at all levels that were due.
+/// Result of balancing at all levels that were due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moved {
     Nothing,
@@ -74,11 +74,11 @@ struct Span {
     imbalance_percent: u64,
     /// `sd->cache_nice_tries`.
     nice_tries: u32,
-    /// Whether the siblings of a core are its groups.
+    /// True if the siblings of a core are its groups.
     is_core: bool,
-    /// Whether all share a last-level cache.
+    /// True if all share a last-level cache.
     shares_cache: bool,
-    /// Whether a domain lies below, whose CPUs are to be spread over (`SD_PREFER_SIBLING`).
+    /// True if a domain lies below, whose CPUs are to be spread over (`SD_PREFER_SIBLING`).
     prefers_sibling: bool,
     /// By group: whether affinities kept the level below from balancing it (`sgc->imbalance`).
     is_bound: Vec<bool>,
@@ -118,7 +118,7 @@ struct Group {
     used: u64,
 }
 
-/// What is to be moved.
+/// Imbalance: what is to be moved.
 #[derive(Debug, Clone, Copy)]
 enum Imbalance {
     Load(u64),
@@ -522,13 +522,13 @@ impl Span {
     }
 }
 
-/// Where the waiting tasks of a queue went.
+/// Tasks detached from a queue.
 #[derive(Debug, Clone, Copy, Default)]
 struct Detached {
     moved: usize,
-    /// Whether none of them may run where they were to go (`LBF_ALL_PINNED`).
+    /// True if none of them may run where they were to go (`LBF_ALL_PINNED`).
     are_all_bound: bool,
-    /// Whether some may not, and an imbalance is left (`LBF_SOME_PINNED`).
+    /// True if some may not, and an imbalance is left (`LBF_SOME_PINNED`).
     leaves_bound: bool,
 }
 

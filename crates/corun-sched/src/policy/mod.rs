@@ -52,10 +52,10 @@ pub trait Policy {
     /// before another is enqueued.
     fn slice(&mut self, state: &State, cpu: usize, task: TaskId) -> Option<u64>;
 
-    /// What comes after the slice of the running task.
+    /// Action after the slice of the running task.
     fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice;
 
-    /// Whether a task that was enqueued at the CPU runs before the one that runs there.
+    /// True if a task that was enqueued at the CPU runs before the one that runs there.
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;
 
     /// Moves waiting tasks between queues so that this CPU, or all, are better used.
@@ -74,12 +74,12 @@ pub trait Policy {
         None
     }
 
-    /// Whether [`balance`](Self::balance) also moves tasks that run, when cores have several.
+    /// True if [`balance`](Self::balance) also moves tasks that run, when cores have several.
     fn moves_running(&self) -> bool {
         false
     }
 
-    /// Whether idle siblings are to pick a task when a CPU has found one: what they may run can
+    /// True if idle siblings are to pick a task when a CPU has found one: what they may run can
     /// depend on it.
     fn calls_siblings(&self) -> bool {
         false
@@ -90,13 +90,13 @@ pub trait Policy {
         None
     }
 
-    /// What a decision of the CPU examines, and which lock it holds meanwhile.
+    /// Decision of the CPU: tasks it examines, and the lock it holds meanwhile.
     fn decision(&self, _state: &State, _cpu: usize) -> Decision {
         Decision { examined: 0, lock: 0 }
     }
 }
 
-/// How a task becomes runnable.
+/// Arrival: how a task becomes runnable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// It is new; its parent runs on this CPU, if it has one.
@@ -122,7 +122,7 @@ pub enum Why {
     New,
     /// It was woken.
     Woken,
-    /// Its slice is over.
+    /// The slice is over.
     Expired,
     /// Another runs before it.
     Preempted,
@@ -130,10 +130,10 @@ pub enum Why {
     Pushed,
 }
 
-/// What comes after a slice.
+/// Action after a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterSlice {
-    /// The same task goes on.
+    /// The running task continues.
     Keep,
     /// The CPU picks the next.
     Next,
@@ -152,7 +152,7 @@ pub enum Balance {
     Busy,
 }
 
-/// What balancing came to.
+/// Result of balancing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Balanced {
     /// Nothing was moved.
@@ -177,11 +177,11 @@ pub struct Decision {
 pub struct PolicyEntry {
     /// The name that users type.
     pub name: &'static str,
-    /// What it does, one line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// What it is modelled on.
+    /// Kernel source it is modelled on.
     pub source: &'static str,
-    /// Whether it schedules on a machine with SMT off.
+    /// True if it schedules on a machine with SMT off.
     pub is_without_siblings: bool,
     make: fn(&Topology, u64) -> Box<dyn Policy>,
 }
@@ -199,7 +199,7 @@ pub const ALL: &[PolicyEntry] = &[
     fair::SMT_OFF,
 ];
 
-/// What follows a policy's name for a machine with SMT off.
+/// Suffix of a policy's name for a machine with SMT off.
 const SMT_OFF: &str = "/smt-off";
 
 /// A policy is its name, and whether siblings are used.

@@ -158,7 +158,7 @@ fn jobs_without_end_share_equally() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// How many jobs on which machine have shares that are more than 3 % off equal ones, over some starts; 4 % on two
+/// Numbers of jobs and machines with shares that are more than 3 % off equal ones, over some starts; 4 % on two
 /// packages with siblings, where `cfs` always has a third of 12 jobs on 8 CPUs a little ahead.
 fn unequal(policy: &str) -> Vec<String> {
     const TIME: u64 = 200;

@@ -10,7 +10,7 @@ use corun_sched::Settings;
 use crate::{load, run, settings};
 
 const SEEDS: u64 = 24;
-/// How far the model may be off, as a share of the kernel's figure.
+/// Limit of the model's error, as a share of the kernel's figure.
 const OFF: f64 = 0.03;
 /// Rounds that each recorded mean is of.
 const ROUNDS: f64 = 2.0;
@@ -23,7 +23,7 @@ const FIGURES: [Figure; 4] = [
     ("greatest share", |it| it.greatest),
 ];
 
-/// What is recorded of so many jobs.
+/// Recorded figures of so many jobs.
 #[derive(Debug, Default, Clone, Copy)]
 struct Figures {
     makespan: f64,
@@ -51,7 +51,7 @@ fn recorded(text: &str) -> BTreeMap<u32, Figures> {
     rows
 }
 
-/// What the model gives for one seed.
+/// Figures of the model for one seed.
 fn simulated(policy: &str, topology: &str, jobs: u32, seed: u64) -> Figures {
     let load = load(&format!("batch:jobs={jobs},work=5s"));
     let (outcome, intervals) = run(policy, &load, &Settings { seed, ..settings(topology, "1") });

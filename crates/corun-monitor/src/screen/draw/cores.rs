@@ -8,7 +8,7 @@ use ratatui_core::style::Style;
 use super::{Colours, Pen, bold, points};
 use crate::screen::view::CoreDetail;
 
-/// How the cores of a machine are shown in an area.
+/// Plan of the cores of a machine in an area.
 pub(in crate::screen) struct Plan {
     form: Form,
     /// The lines of all cores, whether they fit or not.
@@ -256,7 +256,7 @@ fn ends([co, one, _]: [f64; 3], colours: Colours) -> [(f64, &'static str, Style)
     ]
 }
 
-/// That of the state in which the core was longer while it was busy.
+/// Style of the state in which the core was longer while it was busy.
 fn busy_style(core: &CoreActivity, colours: Colours) -> Style {
     if core.co_busy() > core.one_busy() { colours.co_busy() } else { colours.one_busy() }
 }

@@ -10,11 +10,11 @@ use ratatui_core::style::Style;
 use super::{Colours, Pen, bold, points};
 use crate::screen::view::View;
 
-/// Its lines where there is much room, with why nothing more exact is known.
+/// Number of lines where there is much room, with why nothing more exact is known.
 pub(in crate::screen) const MOST_LINES: u16 = 7;
-/// Its lines where there is room.
+/// Number of lines where there is room.
 pub(super) const LINES: u16 = 6;
-/// Its lines where there is little: those that come first.
+/// Number of lines where there is little: those that come first.
 pub(super) const FEWEST_LINES: u16 = 3;
 /// The columns of the words before the lines, and where there are no bars.
 const LABEL: u16 = 11;

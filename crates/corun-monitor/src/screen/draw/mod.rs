@@ -25,7 +25,7 @@ pub(super) use help::lines as help_lines;
 pub(super) use pairs::draw as draw_pairs;
 pub(super) use tasks::{draw_header, draw_rows};
 
-/// Whether colours are used.
+/// Use of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
     /// Blue and yellow from the terminal's own palette.
@@ -100,7 +100,7 @@ pub fn draw(view: &View, colours: Colours, area: Rect, buffer: &mut Buffer) {
     draw_rows(view, activity, view.task_scroll, colours, below, buffer);
 }
 
-/// What the column whose title stands at this place sorts by; `None` where no such title stands.
+/// Sort key of the column whose title stands at this place; `None` where no such title stands.
 pub(super) fn sort_at(view: &View, area: Rect, x: u16, y: u16) -> Option<SortBy> {
     let (area, _) = above_foot(area);
     let activity = view.activity.as_ref().filter(|_| !view.shows_help)?;
@@ -116,7 +116,7 @@ fn above_foot(area: Rect) -> (Rect, Rect) {
     (above, Rect { y: above.bottom(), height: lines, ..area })
 }
 
-/// Where the parts stand.
+/// Areas of the parts.
 struct Parts {
     head: Rect,
     cores: Rect,

@@ -43,7 +43,7 @@ const fn text(
     Column { title, width, from, sorts, content, is_text: true }
 }
 
-/// What stands where nothing is known.
+/// Text where nothing is known.
 const UNKNOWN: &str = "-";
 
 const COLUMNS: &[Column] = &[
@@ -100,7 +100,7 @@ fn columns(width: u16, selection: &Selection) -> impl Iterator<Item = (&'static 
     })
 }
 
-/// What the column sorts by in which `x`, counted from the table's left edge, lies.
+/// Sort key of the column in which `x`, counted from the table's left edge, lies.
 pub(super) fn sort_at(selection: &Selection, width: u16, x: u16) -> Option<SortBy> {
     let ends = columns(width, selection).scan(0_u16, |end, (column, width)| {
         *end = end.saturating_add(width);

@@ -64,7 +64,7 @@ impl Prometheus {
         Self { child, port }
     }
 
-    /// What its HTTP API says; nothing while it cannot be asked.
+    /// Answer of its HTTP API; nothing while it cannot be asked.
     fn get(&self, path: &str, query: Option<&str>) -> Option<Value> {
         let mut request = ureq::get(format!("http://127.0.0.1:{}/api/v1/{path}", self.port));
         if let Some(query) = query {
@@ -215,7 +215,7 @@ fn promtool_finds_nothing_wrong() {
     assert!(said.contains("SUCCESS"), "{said}");
 }
 
-/// What promtool says of this input, which it must accept.
+/// Output of promtool for this input, which it must accept.
 fn promtool(arguments: &[&str], input: &[u8]) -> String {
     let mut child = Command::new("promtool")
         .args(arguments)

@@ -78,7 +78,7 @@ pub(crate) fn is_page(answer: &str) {
     assert!(answer.ends_with("corun_build_info{version=\"1.2.3\"} 1\n"), "{answer}");
 }
 
-/// What comes until the end; a connection that is reset has ended, too.
+/// Text until the end; a connection that is reset has ended, too.
 pub(crate) fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {

@@ -90,7 +90,7 @@ pub(crate) fn second(system: &mut System) -> Activity {
     system.next(Duration::from_secs(1)).unwrap()
 }
 
-/// What `/proc/PID/stat` says of a task.
+/// Fields of a task in `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
     pub(crate) name: &'static str,

@@ -19,7 +19,7 @@ struct Queue {
     tasks: BTreeSet<(i64, TaskId)>,
     /// No task that comes is put far before this.
     least: i64,
-    /// What the waiting tasks weigh.
+    /// Sum of the waiting tasks' weights.
     weight: u64,
 }
 

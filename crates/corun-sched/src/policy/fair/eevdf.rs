@@ -15,7 +15,7 @@ const SLICE: u64 = 750_000;
 struct Queue {
     /// By virtual deadline.
     tasks: BTreeSet<(i64, TaskId)>,
-    /// What the waiting tasks weigh, and the sum of weight times virtual time.
+    /// Sum of the waiting tasks' weights, and the sum of weight times virtual time.
     weight: i128,
     sum: i128,
     /// The virtual time of an empty queue.
@@ -27,7 +27,7 @@ struct Entity {
     number: u64,
     virtual_run: i64,
     deadline: i64,
-    /// How far it was behind the queue's virtual time when it left.
+    /// Lag behind the queue's virtual time when it left.
     lag: i64,
 }
 

@@ -46,9 +46,9 @@ trait Queues {
     fn take_out(&mut self, state: &State, task: TaskId, from: usize);
     /// The waiting tasks.
     fn waiting(&self, cpu: usize) -> impl Iterator<Item = TaskId>;
-    /// What they weigh.
+    /// Sum of their weights.
     fn weight(&self, cpu: usize) -> u64;
-    /// How many they are.
+    /// Number of tasks.
     fn len(&self, cpu: usize) -> usize;
     /// The running task ran.
     fn charge(&mut self, state: &State, task: TaskId, cpu: usize, ran: u64);
@@ -56,7 +56,7 @@ trait Queues {
     fn leave(&mut self, state: &State, task: TaskId, cpu: usize);
     /// Nanoseconds that a task may run before others are considered.
     fn slice(&mut self, state: &State, task: TaskId, cpu: usize) -> u64;
-    /// Whether a woken task runs before the running one.
+    /// True if a woken task runs before the running one.
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;
 }
 

@@ -11,7 +11,7 @@ use crate::layout::Directory;
 use crate::status::{look, status};
 use crate::{FleetError, Plan, SmtArm, existing, results};
 
-/// What nodes have measured.
+/// Answers that nodes have measured.
 #[derive(Debug, Default)]
 pub struct Answers {
     /// The name of the campaign, if it is one.
@@ -20,7 +20,7 @@ pub struct Answers {
     pub runs: Vec<NodeRun>,
     /// Nodes without a run, and why.
     pub unmeasured: Vec<UnmeasuredNode>,
-    /// What limits trust.
+    /// Limits of trust.
     pub caveats: Vec<Caveat>,
 }
 

@@ -27,7 +27,7 @@ const STOPPED: &str = "the job was asked to end: cancelled, or out of time";
 /// The most characters of the error message of a failed measurement.
 const MAX_REASON: usize = 600;
 
-/// What runs a task.
+/// Runner of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Runner {
     /// The name of the attempt.
@@ -67,12 +67,12 @@ fn host(root: &Path) -> String {
     Some(name.trim()).filter(|it| !it.is_empty()).unwrap_or("unknown").to_owned()
 }
 
-/// How a task ended.
+/// End of a task.
 #[derive(Debug)]
 pub enum Ran {
     /// It has an answer of an earlier attempt, and was not run again.
     DoneBefore,
-    /// Its result is on the disk.
+    /// The result is on the disk.
     Ended(Box<TaskResult>),
 }
 
@@ -168,7 +168,7 @@ fn one_of_each_core(machine: &Machine, cpus: &CpuSet) -> CpuSet {
     machine.cores.iter().filter_map(first).collect()
 }
 
-/// What is wrong with the CPUs that Slurm gave: all online ones are expected, or one of each core.
+/// Mistake in the CPUs that Slurm gave: all online ones are expected, or one of each core.
 fn cpus_differ(machine: &Machine, smt: SmtArm, allowed: &CpuSet) -> Option<String> {
     let online = machine.online();
     let (expected, what) = match smt {

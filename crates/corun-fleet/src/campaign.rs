@@ -20,29 +20,29 @@ pub(crate) const MAX_TASKS: u64 = 100_000;
 /// A campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Campaign {
-    /// Its name, any text.
+    /// Name, any text.
     pub name: String,
     /// The partition of Slurm; the default one where there is none.
     pub partition: Option<String>,
     /// More options of `sbatch`, such as `--account=NAME`.
     pub sbatch: Vec<String>,
-    /// Where tasks run.
+    /// Nodes on which tasks run.
     pub nodes: Nodes,
     /// With siblings, without them, or both.
     pub smt: Vec<SmtArm>,
     /// Placements to measure; empty: those that `corun measure` chooses.
     pub placements: Vec<Placement>,
-    /// Whether each task searches for the best number of threads (`corun threads`) instead of measuring placements.
+    /// True if each task searches for the best number of threads (`corun threads`) instead of measuring placements.
     pub searches_threads: bool,
-    /// How often each program is measured in each arm on each node.
+    /// Repeats of each program in each arm on each node.
     pub repeats: u32,
-    /// What it may cost.
+    /// Limits of its cost.
     pub budget: Budget,
-    /// What is run.
+    /// Programs.
     pub programs: Vec<Program>,
 }
 
-/// Where tasks run.
+/// Nodes on which tasks run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nodes {
     /// On whichever node of the partition is free.
@@ -53,11 +53,11 @@ pub enum Nodes {
     Named(Vec<String>),
 }
 
-/// What a campaign may cost.
+/// Limits of a campaign's cost.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Budget {
-    /// How long a task may measure: `--max-time` of `corun measure`.
+    /// Time limit of a task's measurement: `--max-time` of `corun measure`.
     #[serde(default = "five_minutes", deserialize_with = "duration")]
     pub time: Duration,
     /// Exactly this many blocks, instead of as many as are needed.
@@ -80,24 +80,24 @@ impl Default for Budget {
 /// A program to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: String,
-    /// What it is.
+    /// Work of the program.
     pub work: Work,
     /// More options of `corun measure`.
     pub options: Vec<String>,
 }
 
-/// What a program is.
+/// Work of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// A program and its arguments; `{workers}` becomes the number of threads.
     Command(Vec<String>),
     /// A built-in workload with its parameters, `NAME=VALUE` each.
     Workload {
-        /// Its name.
+        /// Name of the workload.
         name: String,
-        /// Its parameters.
+        /// Parameters of the workload.
         parameters: Vec<String>,
     },
 }
@@ -140,7 +140,7 @@ struct FileProgram {
     options: Vec<String>,
 }
 
-/// What is wrong: the byte at which it stands, and a sentence.
+/// A mistake: the byte at which it stands, and a sentence.
 type Wrong = (usize, String);
 
 impl Campaign {
@@ -222,7 +222,7 @@ fn expect<T>(is_so: bool, at: &Spanned<T>, sentence: impl FnOnce() -> String) ->
     if is_so { Ok(()) } else { Err((at.span().start, sentence())) }
 }
 
-/// How many threads.
+/// Number of threads.
 enum Threads {
     /// The best number, which each task searches for.
     Best,
@@ -323,14 +323,14 @@ fn program(file: &Spanned<FileProgram>) -> Result<Program, Wrong> {
     Ok(Program { name: name.clone().unwrap_or(label), work, options: options.clone() })
 }
 
-/// Whether Slurm could know something by this name.
+/// True if Slurm could know something by this name.
 pub(crate) fn is_slurm_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
         && name.chars().all(|it| it.is_ascii_alphanumeric() || "_-.".contains(it))
 }
 
-/// Whether a text may be one of Slurm's host lists.
+/// True if a text may be one of Slurm's host lists.
 fn is_host_list(text: &str) -> bool {
     is_slurm_name(&text.replace(['[', ']', ','], "_"))
 }

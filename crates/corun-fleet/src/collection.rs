@@ -53,7 +53,7 @@ pub fn collect<'f>(
     Ok(FleetCollection { store: shown(store.path()), added, known, tag })
 }
 
-/// Where a result comes from, with the tags of its campaign and its node.
+/// Origin of a result, with the tags of its campaign and its node.
 fn origin(plan: &Plan, result: &TaskResult, tag: &str) -> Origin {
     let node = &result.attempt.node;
     let line = plan.tasks.get(result.attempt.task as usize).map(|it| &it.arguments[..]);

@@ -17,7 +17,7 @@ pub enum FleetError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What was expected and found.
+        /// The expected and the found value.
         sentence: String,
     },
     /// The campaign is not valid as a whole.
@@ -30,7 +30,7 @@ pub enum FleetError {
     Budget {
         /// The budget.
         allowed: f64,
-        /// What it may take.
+        /// Node-hours it may take.
         most: f64,
     },
     /// A file or folder.
@@ -46,7 +46,7 @@ pub enum FleetError {
     Form {
         /// Which.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// The directory has another campaign.
@@ -64,7 +64,7 @@ pub enum FleetError {
     /// A command of Slurm cannot be started.
     #[error("expected Slurm's command {program}, found that it cannot be started: {source}")]
     NoCommand {
-        /// Its name.
+        /// Name of the program.
         program: String,
         /// The system's words.
         source: io::Error,
@@ -72,9 +72,9 @@ pub enum FleetError {
     /// A command of Slurm failed.
     #[error("{program} failed: {}", excerpt(reason))]
     Slurm {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// What it wrote, or how it ended.
+        /// Output of the program, or its end.
         reason: String,
     },
     /// A pilot run failed.

@@ -32,7 +32,7 @@ impl Directory {
         Self(path)
     }
 
-    /// Its path.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -107,11 +107,11 @@ pub struct Attempt {
     pub online_cpus: String,
     /// The logical CPUs that the task may use.
     pub allowed_cpus: String,
-    /// What is wrong with the CPUs that the task may use, in one sentence.
+    /// Mistake in the CPUs that the task may use, in one sentence.
     pub cpus_differ: Option<String>,
 }
 
-/// How an attempt ended: a file in `results/`.
+/// End of an attempt: a file in `results/`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TaskResult {
     /// Always [`TaskResult::FORMAT`].
@@ -135,7 +135,7 @@ impl TaskResult {
     /// The `version` that this program writes.
     pub const VERSION: u32 = 1;
 
-    /// Whether the task has its whole answer.
+    /// True if the task has its whole answer.
     pub fn is_done(&self) -> bool {
         self.failure.is_none() && self.document.is_some()
     }

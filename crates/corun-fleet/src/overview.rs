@@ -11,7 +11,7 @@ use crate::slurm;
 /// Stands for the id that a campaign gets when it is submitted.
 const NO_ID: &str = "ID";
 
-/// What `corun fleet plan` answers.
+/// Document of `corun fleet plan`.
 pub fn overview(plan: &Plan, directory: &Directory) -> FleetPlan {
     let known = Plan { campaign: NO_ID.to_owned(), ..plan.clone() };
     let plan = if plan.campaign.is_empty() { &known } else { plan };

@@ -15,7 +15,7 @@ use crate::error::FleetError;
 /// The most tasks of one job array: Slurm's default `MaxArraySize` is 1001, of which the highest index is one less.
 pub const MAX_ARRAY: u32 = 1000;
 
-/// Whether Slurm gives a task all hardware threads, or one of each core.
+/// Hardware threads that Slurm gives a task: all, or one of each core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SmtArm {
@@ -26,7 +26,7 @@ pub enum SmtArm {
 }
 
 impl SmtArm {
-    /// Its name in files and tables.
+    /// Name in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -42,7 +42,7 @@ impl SmtArm {
         }
     }
 
-    /// Whether a placement needs no siblings that this arm hides.
+    /// True if a placement needs no siblings that this arm hides.
     fn can_place(self, placement: Placement) -> bool {
         self == Self::On || !matches!(placement, Placement::Full(_) | Placement::Packed(_))
     }
@@ -71,9 +71,9 @@ pub struct Plan {
     pub sbatch: Vec<String>,
     /// The time limit of each task, in seconds.
     pub time_limit_s: u64,
-    /// How long each task may measure, in seconds.
+    /// Time limit of each task's measurement, in seconds.
     pub time_s: u64,
-    /// How long one run of the slowest program took in the pilot, in seconds.
+    /// Duration of one run of the slowest program in the pilot, in seconds.
     pub pilot_s: Option<f64>,
     /// The tasks, in the order of their numbers from 0.
     pub tasks: Vec<Task>,
@@ -101,7 +101,7 @@ pub struct Task {
 pub struct Job {
     /// The number of its first task.
     pub first: u32,
-    /// How many tasks it has.
+    /// Number of tasks.
     pub count: u32,
     /// The node; `None`: any.
     pub node: Option<String>,
@@ -112,7 +112,7 @@ pub struct Job {
 /// Commands of corun that are no campaign.
 #[derive(Debug, Clone, Default)]
 pub struct CommandPlan {
-    /// What they are together.
+    /// Name of the group.
     pub name: String,
     /// The folder in which they run.
     pub folder: PathBuf,
@@ -126,7 +126,7 @@ pub struct CommandPlan {
     pub tasks: Vec<(String, Vec<String>)>,
 }
 
-/// What a plan needs beside the campaign.
+/// Facts that a plan needs beside the campaign.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// The nodes to run on, by name; none: any node.
@@ -135,7 +135,7 @@ pub struct Facts {
     pub folder: PathBuf,
     /// SHA-256 of the binary.
     pub binary_sha256: String,
-    /// How long one run of the slowest program took in the pilot.
+    /// Duration of one run of the slowest program in the pilot.
     pub pilot: Option<Duration>,
 }
 
@@ -274,13 +274,13 @@ impl Plan {
         }
     }
 
-    /// Whether another plan has the same tasks for the same nodes, whatever its id, its binary and its limits.
+    /// True if another plan has the same tasks for the same nodes, whatever its id, its binary and its limits.
     pub fn has_tasks_of(&self, other: &Self) -> bool {
         (&self.name, &self.tasks, &self.folder) == (&other.name, &other.tasks, &other.folder)
     }
 }
 
-/// What corun is to do on the node.
+/// Arguments of corun on the node.
 fn arguments(
     campaign: &Campaign,
     program: &Program,

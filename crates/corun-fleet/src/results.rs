@@ -81,7 +81,7 @@ fn parsed<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
-/// Whether an attempt is one of the campaign's, and in the file that is its own.
+/// True if an attempt is one of the campaign's, and in the file that is its own.
 fn belongs(plan: &Plan, attempt: &Attempt, name: &str) -> bool {
     attempt.campaign == plan.campaign
         && plan.numbers().contains(&attempt.task)

@@ -83,7 +83,7 @@ pub fn status(
     }
 }
 
-/// What is known, by task.
+/// Facts known, by task.
 struct Facts<'a> {
     done: BTreeMap<u32, &'a TaskResult>,
     /// The last result of a task that failed.

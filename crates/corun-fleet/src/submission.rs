@@ -81,12 +81,12 @@ pub fn left(
     plan.numbers().filter(|task| !done.contains_key(task) && !active.contains(task)).collect()
 }
 
-/// What was submitted.
+/// Jobs that were submitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Submitted {
     /// The ids of the job arrays.
     pub jobs: Vec<u64>,
-    /// How many tasks they have.
+    /// Number of their tasks.
     pub tasks: usize,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Content {
     pub(crate) parts: Vec<Part>,
 }
 
-/// What belongs to one workload.
+/// Part of a document for one workload.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub(crate) workload: String,
@@ -105,7 +105,7 @@ fn in_utc(started: &str) -> Result<String, StoreError> {
     Ok(humantime::format_rfc3339_seconds(time).to_string())
 }
 
-/// Whether each arm and each sample has a place of its own.
+/// Checks that each arm and each sample has a place of its own.
 ///
 /// # Errors
 /// The first two that share one.
@@ -129,7 +129,7 @@ fn check(parts: &[Part]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What documents of all kinds say of themselves.
+/// Head that documents of all kinds have.
 fn head(
     command: &'static str,
     [corun_version, started]: [String; 2],
@@ -169,12 +169,12 @@ fn of_run(run: Run) -> Content {
     Content { workload: title(&run.workload), answer, parts: vec![part(run)], ..head }
 }
 
-/// What was run as the list of runs has it: the middle of a long command is left out.
+/// Work as the list of runs has it: the middle of a long command is left out.
 pub fn listed(workload: &str) -> Cow<'_, str> {
     shortened(workload, MOST)
 }
 
-/// What was run, in a few words: a workload's name, or a command as a shell takes it.
+/// Title of the work: a workload's name, or a command as a shell takes it.
 pub(crate) fn title(workload: &Workload) -> String {
     match workload.command.is_empty() {
         true => workload.name.clone(),
@@ -205,7 +205,7 @@ fn answer_of(run: &Run) -> Option<String> {
     })
 }
 
-/// How a run ended that has no answer, in the words of its document.
+/// Description of a run without an answer, in the words of its document.
 fn no_answer(ending: &Ending) -> String {
     let reason = serde_json::to_value(ending.reason).unwrap_or_default();
     format!("no answer: {}", reason.as_str().unwrap_or_default().replace('_', " "))

@@ -14,7 +14,7 @@ pub enum StoreError {
     /// The home is another user's, as under some kinds of `sudo`.
     #[error("expected a HOME of the user who runs corun, found {} of another user", shown(home))]
     HomeOfAnother {
-        /// That home.
+        /// The relative home.
         home: PathBuf,
     },
     /// A newer corun has written it.
@@ -85,7 +85,7 @@ pub enum StoreError {
     Unfinished {
         /// The run.
         id: String,
-        /// Whether it is still being measured.
+        /// True if it is still being measured.
         is_running: bool,
         /// The subcommand that resumes it, if one does.
         command: Option<&'static str>,
@@ -113,7 +113,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What SQLite said of this file.
+    /// Error of SQLite for this file.
     pub(crate) fn of(path: &Path, error: &rusqlite::Error) -> Self {
         let (path, reason) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
@@ -124,7 +124,7 @@ impl StoreError {
         }
     }
 
-    /// What the system said of this file.
+    /// Error of the system for this file.
     pub(crate) fn system(path: &Path, error: &std::io::Error) -> Self {
         let code = match error.kind() {
             std::io::ErrorKind::PermissionDenied => Some(ErrorCode::PermissionDenied),

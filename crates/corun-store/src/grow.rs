@@ -33,7 +33,7 @@ pub struct Growing {
     index: i64,
     /// The part that is written with its first step.
     unsaid: Option<Frame>,
-    /// Whether it was begun by another process, which has written all that precedes the first step.
+    /// True if it was begun by another process, which has written all that precedes the first step.
     goes_on: bool,
 }
 
@@ -118,9 +118,9 @@ impl Growing {
 /// A sweep that is resumed.
 #[derive(Debug)]
 pub struct UnfinishedSweep {
-    /// Its number.
+    /// Number of the run.
     pub number: i64,
-    /// Its id.
+    /// Id of the run.
     pub id: String,
     /// The sweep with the cells that were finished.
     pub sweep: PredictionSweep,
@@ -129,9 +129,9 @@ pub struct UnfinishedSweep {
 /// A run that ended early, and is resumed.
 #[derive(Debug)]
 pub struct Unfinished {
-    /// Its number.
+    /// Number of the run.
     pub number: i64,
-    /// Its id.
+    /// Id of the run.
     pub id: String,
     /// The arguments that it was started with.
     pub line: Vec<OsString>,
@@ -139,7 +139,7 @@ pub struct Unfinished {
     pub folder: String,
     /// The run with the samples of its finished blocks, and nothing that follows from them.
     pub run: Run,
-    /// How long it has taken so far, in seconds.
+    /// Time it has taken so far, in seconds.
     pub elapsed_s: f64,
 }
 
@@ -384,7 +384,7 @@ fn take_answer_back(change: &Transaction<'_>, number: i64) -> rusqlite::Result<(
     Ok(())
 }
 
-/// What is kept of a run beside its steps.
+/// Row of a run, without its steps.
 struct Row {
     id: String,
     format: String,

@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::names::{check_tags, set_tags};
 use crate::store::{Refusal, Store};
 
-/// Where a run comes from, as far as its document does not say.
+/// Origin of a run, as far as its document does not say.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The subcommand, such as `bench run`; empty: the one that writes such documents.
@@ -36,9 +36,9 @@ pub struct Origin {
 pub struct FirstAnswer<'a> {
     /// The tag that no other run has.
     pub only: String,
-    /// Where it comes from.
+    /// Origin of the run.
     pub origin: Origin,
-    /// Its document.
+    /// Document of the run.
     pub document: &'a str,
 }
 
@@ -47,7 +47,7 @@ pub struct FirstAnswer<'a> {
 pub struct Added {
     /// The id of its run.
     pub id: String,
-    /// Whether it was not there before.
+    /// True if it was not there before.
     pub is_new: bool,
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn packed(json: &str) -> Vec<u8> {
     zstd::encode_all(json.as_bytes(), LEVEL).expect("memory takes all")
 }
 
-/// What stands in columns of a document, and the SHA-256 of all of it, however it is indented.
+/// Columns of a document, and the SHA-256 of all of it, however it is indented.
 ///
 /// # Errors
 /// If it is no document of a run.

@@ -17,7 +17,7 @@ use crate::store::Store;
 pub struct Filter {
     /// The host.
     pub host: Option<String>,
-    /// What was run.
+    /// The work.
     pub workload: Option<String>,
     /// The subcommand, or its first word.
     pub command: Option<String>,
@@ -44,7 +44,7 @@ impl Filter {
         Self { workload: Some(pattern), ..Self::default() }
     }
 
-    /// Whether every run is meant.
+    /// True if every run is meant.
     pub fn is_all(&self) -> bool {
         *self == Self::default()
     }
@@ -124,7 +124,7 @@ impl Store {
         visited.map(drop)
     }
 
-    /// How many runs a filter means, whatever its limit.
+    /// Number of runs that a filter matches, whatever its limit.
     ///
     /// # Errors
     /// If the store cannot be read.

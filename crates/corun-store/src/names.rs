@@ -61,7 +61,7 @@ impl Store {
         }
     }
 
-    /// That no run is called so, and which tag may have been meant.
+    /// Error that no run has the name, and which tag may have been meant.
     fn none(&self, name: &str) -> StoreError {
         let tags: Vec<String> = self
             .read(|it| {
@@ -183,7 +183,7 @@ pub(crate) fn set_tags(
     Ok(())
 }
 
-/// Whether tags may be called so.
+/// Checks the names of tags.
 ///
 /// # Errors
 /// The first that may not.
@@ -197,7 +197,7 @@ pub fn check_tags(tags: &[String]) -> Result<(), StoreError> {
 /// The most bytes of a tag.
 const MAX_TAG: usize = 100;
 
-/// Whether a tag may be called so: nothing that a command line, a list or another name of a run would break.
+/// True if a tag may be called so: nothing that a command line, a list or another name of a run would break.
 fn may_be_tag(tag: &str) -> bool {
     let is_foreign = |it: char| it.is_whitespace() || steers(it) || "/~,*?[#".contains(it);
     (1..=MAX_TAG).contains(&tag.len())
@@ -207,7 +207,7 @@ fn may_be_tag(tag: &str) -> bool {
         && before_last(tag).is_none()
 }
 
-/// How many runs stand between the newest and the one that is called so: 0 for `last`, 1 for `last~1`.
+/// Number of runs between the newest and the named one: 0 for `last`, 1 for `last~1`.
 fn before_last(name: &str) -> Option<u32> {
     match name.strip_prefix("last")? {
         "" => Some(0),

@@ -37,7 +37,7 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     change.commit().map_err(failed)
 }
 
-/// Whether the database is a store of a version that can be read; not if it is empty.
+/// True if the database is a store of a version that can be read; not if it is empty.
 fn is_store(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     let number = |sql: &str| {
         connection

@@ -16,10 +16,10 @@ use rustix::io::Errno;
 use crate::error::StoreError;
 use crate::schema::prepare;
 
-/// How long a writer waits for others: each holds the lock for one block or one answer.
+/// Time that a writer waits for others: each holds the lock for one block or one answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What corun answered, as a database.
+/// Database of corun's answers.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,

@@ -7,7 +7,7 @@ use corun_machine::descendants::{Mark, Orphans};
 
 use crate::error::FleetError;
 
-/// What runs `sbatch`, `squeue`, `scancel`, `sinfo` and `scontrol`.
+/// Runner of `sbatch`, `squeue`, `scancel`, `sinfo` and `scontrol`.
 pub trait Commands {
     /// Runs a command to its end, with no shell between.
     ///
@@ -16,14 +16,14 @@ pub trait Commands {
     fn run(&self, program: &str, arguments: &[OsString]) -> Result<Finished, FleetError>;
 }
 
-/// How a command ended.
+/// End of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether it ended with status 0.
+    /// True if it ended with status 0.
     pub is_success: bool,
-    /// Its standard output.
+    /// Standard output.
     pub output: String,
-    /// Its standard error, or how it ended where that is empty.
+    /// Standard error, or how it ended where that is empty.
     pub errors: String,
 }
 

@@ -8,16 +8,16 @@ use crate::error::FleetError;
 /// A node as `sinfo` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// What is the same for all nodes of its type: `SOCKETS:CORES:THREADS`, memory in MB, features.
+    /// Hardware, the same for all nodes of its type: `SOCKETS:CORES:THREADS`, memory in MB, features.
     pub hardware: String,
-    /// Its state, such as `idle` or `down*`.
+    /// State, such as `idle` or `down*`.
     pub state: String,
 }
 
 impl Node {
-    /// Whether Slurm can start a job on it sooner or later.
+    /// True if Slurm can start a job on it sooner or later.
     fn is_usable(&self) -> bool {
         let state = self.state.to_ascii_lowercase();
         let word = state.trim_end_matches(|it: char| !it.is_ascii_alphabetic());

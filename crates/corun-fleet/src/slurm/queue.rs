@@ -10,7 +10,7 @@ use super::commands::Commands;
 use super::{indices, submission};
 use crate::error::FleetError;
 
-/// What is known of the queue.
+/// The queue, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Queue {
     /// The tasks of the campaign that Slurm knows.
@@ -22,7 +22,7 @@ pub enum Queue {
 /// A task in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedTask {
-    /// Its number in the campaign.
+    /// Number in the campaign.
     pub task: u32,
     /// The id of its job array.
     pub job: u64,
@@ -32,7 +32,7 @@ pub struct QueuedTask {
     pub reason: Option<String>,
     /// The node it runs or ran on.
     pub node: Option<String>,
-    /// How it ended, in words.
+    /// Exit status, in words.
     pub exit: Option<String>,
 }
 
@@ -53,23 +53,23 @@ const ENDED: [&str; 10] = [
 const BASE: [&str; 3] = ["PENDING", "RUNNING", "SUSPENDED"];
 
 impl QueuedTask {
-    /// Whether it waits or runs.
+    /// True if it waits or runs.
     pub fn is_active(&self) -> bool {
         self.is_waiting() || self.is_running()
     }
 
-    /// Whether it waits.
+    /// True if it waits.
     pub fn is_waiting(&self) -> bool {
         ["PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"]
             .contains(&self.state.as_str())
     }
 
-    /// Whether it runs, or is in a state that this corun does not know: it is not submitted again.
+    /// True if it runs, or is in a state that this corun does not know: it is not submitted again.
     pub fn is_running(&self) -> bool {
         !self.is_waiting() && !ENDED.contains(&self.state.as_str())
     }
 
-    /// What Slurm says, in a sentence's part.
+    /// State by Slurm, as a part of a sentence.
     pub fn in_words(&self) -> String {
         let details: Vec<&str> =
             [&self.reason, &self.exit].into_iter().flatten().map(String::as_str).collect();
@@ -157,7 +157,7 @@ fn number(value: &Value) -> Option<u64> {
     }
 }
 
-/// How a job ended: of a raw status as wait(2) gives it, or of an object that has code and signal.
+/// Exit of a job: of a raw status as wait(2) gives it, or of an object that has code and signal.
 fn exit(value: &Value) -> Option<String> {
     let (code, signal) = match value {
         Value::Object(fields) if fields.contains_key("return_code") => {

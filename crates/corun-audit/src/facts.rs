@@ -1,4 +1,4 @@
-//! What the properties need to know of the machine before anything is run.
+//! Facts of the machine that the properties need before anything is run.
 
 /// A machine, as far as loads are laid out on it.
 #[derive(Debug, Clone, PartialEq, Eq)]

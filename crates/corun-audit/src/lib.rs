@@ -1,4 +1,4 @@
-//! What the real kernel's scheduler does, property by property.
+//! Audit of the real kernel's scheduler, property by property.
 //!
 //! A [`Property`] lays out a load, whose tasks note where they run ([`load`], [`timeline`]); what that
 //! says is judged without a clock. Only [`native`] touches the machine.

@@ -1,4 +1,4 @@
-//! How far two lists of cycles agree, in the figures that the literature on blocks gives.
+//! Agreement of two lists of cycles, in the figures that the literature on blocks gives.
 
 /// Agreement of values with a reference.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! What is learnt from a block by running it.
+//! Execution of a block, to learn its accesses.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What is known of a block before it runs: what is not let run, and which registers it needs set.
+//! Inspection of a block before it runs: what is not let run, and which registers it needs set.
 
 use iced_x86::{
     CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,

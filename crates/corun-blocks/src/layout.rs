@@ -1,4 +1,4 @@
-//! Where everything lies in the child.
+//! Memory layout of the child.
 //!
 //! What belongs to the harness is farther from the code than an address beside an instruction reaches,
 //! and far from what a register of [`PATTERN`] points to.

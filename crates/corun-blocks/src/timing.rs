@@ -1,4 +1,4 @@
-//! How long a block takes on this host, in cycles of the core's own clock.
+//! Timing of a block on this host, in cycles of the core's own clock.
 //!
 //! A block's copies take a fixed time longer than its own when they are started and waited for; the
 //! difference between twice as many copies and as many leaves that out (Chen et al. 2019, section 3).

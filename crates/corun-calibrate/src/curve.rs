@@ -1,4 +1,4 @@
-//! Where a measured curve goes up: the size of what was filled until it was full.
+//! Step of a measured curve: the size of what was filled until it was full.
 //!
 //! Pure functions of points, so that made curves with known answers test them.
 

@@ -1,4 +1,4 @@
-//! What was measured as the documents of `corun models calibrate`.
+//! Measurements as the documents of `corun models calibrate`.
 
 use corun_model::{CoreModel, cycles_of_many};
 use corun_record::{

@@ -1,4 +1,4 @@
-//! What was measured: a field of the model, or what the model has no field for.
+//! Measured figures: a field of the model, or what the model has no field for.
 
 use crate::Spread;
 

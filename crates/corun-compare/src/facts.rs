@@ -1,4 +1,4 @@
-//! What a run was made with, beside its figures: what may be the reason for a change.
+//! Facts that a run was made with, beside its figures: what may be the reason for a change.
 //!
 //! Runs whose facts agree are equal runs; only those say how much equal runs differ.
 

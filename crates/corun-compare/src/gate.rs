@@ -1,4 +1,4 @@
-//! What makes a comparison fail in continuous integration.
+//! Gate: conditions that make a comparison fail in continuous integration.
 //!
 //! A row fails if its whole interval is worse by more than the limit, so that noise alone fails as seldom as the
 //! confidence says.

@@ -1,4 +1,4 @@
-//! What each metric means for a comparison of runs: which way is better, and which say nothing between runs.
+//! Meaning of each metric for a comparison of runs: which way is better, and which say nothing between runs.
 
 use corun_record::{Metric, Observation, Sense};
 

@@ -1,4 +1,4 @@
-//! What a comparison of runs shows, in sentences.
+//! Findings of a comparison of runs, in sentences.
 
 use corun_record::{Caveat, ChangeAnswer, ComparedObservation, Pairing, RunComparison};
 use corun_stats::{FLOOR_DEVIATION, Unsettled, percent};

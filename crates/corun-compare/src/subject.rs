@@ -1,4 +1,4 @@
-//! What can be compared: a workload that was run or simulated, with its observations, read from a document.
+//! Subjects of a comparison: a workload that was run or simulated, with its observations, read from a document.
 //!
 //! Documents of several runs (benches, studies) hold several subjects.
 

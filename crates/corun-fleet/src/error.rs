@@ -1,4 +1,4 @@
-//! What can go wrong with a campaign, and what to do then.
+//! Errors of a campaign, and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What lies where in a campaign's shared directory, and the form of a result file.
+//! Layout of a campaign's shared directory, and the form of a result file.
 //!
 //! ```text
 //! DIRECTORY/

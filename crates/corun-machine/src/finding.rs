@@ -1,4 +1,4 @@
-//! What is odd or contradictory about a machine, said instead of guessed over.
+//! Findings: what is odd or contradictory about a machine, said instead of guessed over.
 //!
 //! A file that cannot be read, lists that disagree, a switch that says one thing while the CPUs say
 //! another: none of it stops a reading, all of it is reported.

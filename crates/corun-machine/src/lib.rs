@@ -1,4 +1,4 @@
-//! What machine this is: topology, caches, allowed CPUs, SMT state, evidence.
+//! Description of this machine: topology, caches, allowed CPUs, SMT state, evidence.
 //!
 //! Every reader takes a root path, so that a captured `/sys` and `/proc` can stand in for the live
 //! system, and every parser is a pure function of the text that the kernel gave.

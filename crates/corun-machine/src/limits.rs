@@ -1,4 +1,4 @@
-//! What limits the CPUs that this process may use: its affinity mask, the cpuset and the quota of its control group.
+//! Limits of the CPUs that this process may use: its affinity mask, the cpuset and the quota of its control group.
 //!
 //! Who says how many workers to start has to say, too, which of these is why there are not more. A quota takes no CPU
 //! away: it stops the whole group once its CPU time of a period is used up.

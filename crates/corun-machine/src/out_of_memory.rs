@@ -1,6 +1,6 @@
-//! Whether the kernel has ended a process for lack of memory: such a death looks like any other by SIGKILL,
-//! and the kernel's log is for root alone. The kernel counts them, in the control group and on the whole
-//! machine (its documentation, admin-guide/cgroup-v2.rst, `memory.events`; `oom_kill` in /proc/vmstat).
+//! Deaths of processes for lack of memory: such a death looks like any other by SIGKILL, and the kernel's
+//! log is for root alone. The kernel counts them, in the control group and on the whole machine (its
+//! documentation, admin-guide/cgroup-v2.rst, `memory.events`; `oom_kill` in /proc/vmstat).
 
 use std::path::Path;
 use std::sync::OnceLock;

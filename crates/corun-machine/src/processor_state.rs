@@ -1,4 +1,4 @@
-//! What firmware and kernel have done to the processor: microcode and mitigations.
+//! State of the processor set by firmware and kernel: microcode and mitigations.
 //!
 //! Both change how fast a program runs and neither shows in the name of the CPU, so that a run records them.
 

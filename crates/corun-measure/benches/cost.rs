@@ -1,4 +1,4 @@
-//! What corun itself costs: `cargo bench -p corun-measure --bench cost`.
+//! Cost of corun itself: `cargo bench -p corun-measure --bench cost`.
 //!
 //! Inside the timed interval: the makespan of a program that does nothing, against what
 //! `hyperfine -N` says of the same program, alternating; whatever either adds to the program's own

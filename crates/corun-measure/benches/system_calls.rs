@@ -1,5 +1,5 @@
-//! What the built-in workloads add to what they measure: `cargo bench -p corun-measure --bench
-//! system_calls`.
+//! System calls that the built-in workloads add to what they measure: `cargo bench -p corun-measure
+//! --bench system_calls`.
 //!
 //! The cheapest system call made by `syscall-mix`, against a loop of the same call in assembly,
 //! alternating on one CPU; and a kernel that only counts, which is all that the way to a kernel

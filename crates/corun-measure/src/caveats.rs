@@ -1,4 +1,4 @@
-//! What limits trust in a run, read from its samples' evidence: each an identifier and a sentence.
+//! Limits of trust in a run, read from its samples' evidence: each an identifier and a sentence.
 
 use std::collections::{BTreeMap, BTreeSet};
 

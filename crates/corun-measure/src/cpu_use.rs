@@ -1,5 +1,5 @@
-//! How much of its time a program uses a CPU. What waits most of the time fits beside anything, and a placement that
-//! seems to help it helps nobody.
+//! Share of its time for which a program uses a CPU. What waits most of the time fits beside anything, and a
+//! placement that seems to help it helps nobody.
 
 use corun_record::{Arm, Caveat, Mode, Sample};
 use corun_stats::{median, percent};

@@ -1,4 +1,4 @@
-//! What the files of a program held when its run began, so that a run is not resumed beside others.
+//! Content of a program's files when its run began, so that a run is not resumed beside others.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! What other load took from each sample: CPU time that workers waited for, and the sibling of a
-//! core that should be idle.
+//! Foreign load on each sample: CPU time that workers waited for, and the sibling of a core that should be idle.
 
 use std::collections::BTreeMap;
 

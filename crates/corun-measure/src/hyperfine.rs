@@ -1,4 +1,4 @@
-//! What hyperfine measured, as runs: its JSON has the times of every run of each command.
+//! Measurements by hyperfine, as runs: its JSON has the times of every run of each command.
 //!
 //! The kernel placed its programs, one at a time, so that a command is an arm `free@1` whose blocks are single runs.
 //! Versions 1 (`times`) and 2 (`measurements`) of hyperfine are read.

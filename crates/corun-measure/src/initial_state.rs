@@ -1,5 +1,4 @@
-//! What the machine is like when a run begins: what `corun doctor` finds spoiling, and which cores
-//! are idle.
+//! State of the machine when a run begins: what `corun doctor` finds spoiling, and which cores are idle.
 //!
 //! The checks are the doctor's own list; this adds none.
 

@@ -1,4 +1,4 @@
-//! What the caller wants measured, and from that the work to run and its description.
+//! Request of a measurement, and from that the work to run and its description.
 //!
 //! Pure but for looking up whether a workload can run here.
 

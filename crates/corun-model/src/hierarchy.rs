@@ -1,4 +1,4 @@
-//! What lies beyond the first level: caches, translations, prefetchers, memory, other cores.
+//! Memory hierarchy beyond the first level: caches, translations, prefetchers, memory, other cores.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Where in its file each field of a model stands, so that a mistake is reported with its line.
+//! Places of a model's fields in its file, so that a mistake is reported with its line.
 //!
 //! A field is called by its path: `front.l1i.ways`, `back.schedulers.2.ports`.
 

@@ -1,4 +1,4 @@
-//! What siblings do with a resource that both want: the four answers of real SMT cores.
+//! Sharing policies of a resource that both siblings want: the four answers of real SMT cores.
 
 use serde::{Deserialize, Serialize};
 

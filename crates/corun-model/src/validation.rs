@@ -1,4 +1,4 @@
-//! How a core model stands to what was published of its core.
+//! Validation of a core model against the published figures of its core.
 //!
 //! The status is counted from the published figures, never written by hand: a figure counts as checked only
 //! if its row names the place in the source where it was read.

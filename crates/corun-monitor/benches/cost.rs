@@ -1,4 +1,4 @@
-//! What watching costs: of a refresh with many threads, and of seeing every switch of tasks.
+//! Cost of watching: of a refresh with many threads, and of seeing every switch of tasks.
 //!
 //! `cargo bench -p corun-monitor --bench cost` prints the CPU time of the thread that watches, and how much longer a
 //! switch takes while switches are recorded, in rounds that alternate. Two threads that wake each other over pipes on

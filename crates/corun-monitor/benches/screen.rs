@@ -1,4 +1,4 @@
-//! What the screen itself costs, without reading the system: an interval taken in, sorted and drawn at 200x60.
+//! Cost of the screen itself, without reading the system: an interval taken in, sorted and drawn at 200x60.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How long the siblings of each core were busy at the same time, and which tasks met there.
+//! Co-busy time of the siblings of each core, and which tasks met there.
 //!
 //! Three sources, the best that is possible: all switches of tasks as the kernel records them; samples of the states
 //! of threads; or only the bounds that the busy share of each sibling leaves.

@@ -1,4 +1,4 @@
-//! What a command and each of its processes take, from before its start to its end.
+//! Times of a command and each of its processes, from before its start to its end.
 //!
 //! The total is the kernel's account of all children that have ended (`getrusage(2)`). Processes are looked at while
 //! they run: what is seen of each is what it had used at the last look.

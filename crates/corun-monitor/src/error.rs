@@ -1,4 +1,4 @@
-//! What can go wrong while a machine is watched.
+//! Errors while a machine is watched.
 
 use corun_record::{Actionable, Exit};
 

@@ -1,4 +1,4 @@
-//! How much of a machine is used, and who runs beside whom.
+//! Monitor of a machine: the capacity used, and which tasks run beside each other.
 //!
 //! A [`Source`] gives one [`corun_record::Activity`] an interval: the live system ([`System`]) or a recording. The
 //! live view, the metrics endpoint and recordings read nothing else, so that they show the same figures.

@@ -1,4 +1,4 @@
-//! Where activities come from.
+//! Sources of activities.
 
 use std::time::Duration;
 

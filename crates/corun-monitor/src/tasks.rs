@@ -1,4 +1,4 @@
-//! What processes and threads did between two readings of `/proc`.
+//! Activity of processes and threads between two readings of `/proc`.
 //!
 //! Every process is read each time, as it may be new. The threads of a process are read only if it used a CPU, and
 //! then those first that were active lately: mostly they account for all that it used. All its threads are searched

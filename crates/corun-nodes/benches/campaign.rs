@@ -1,5 +1,5 @@
-//! How long a campaign of many nodes takes from its result files to the store, and to the report; real time, and processor
-//! time, which other programs disturb less: `cargo bench -p corun-nodes --bench campaign`.
+//! Time of a campaign of many nodes from its result files to the store, and to the report; real time, and processor time,
+//! which other programs disturb less: `cargo bench -p corun-nodes --bench campaign`.
 
 #[path = "../tests/campaign/cluster.rs"]
 mod cluster;

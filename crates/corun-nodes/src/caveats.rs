@@ -1,4 +1,4 @@
-//! What limits trust in a report over nodes.
+//! Limits of trust in a report over nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the CPUs and the tasks of a machine did in an interval: the document of `corun top`.
+//! Activity of a machine's CPUs and tasks in an interval: the document of `corun top`.
 //!
 //! A core of S logical CPUs had 0 to S of them busy at a time. How long it had each number decides how much of its
 //! capacity was used; the busy share of each logical CPU alone does not.

@@ -1,4 +1,4 @@
-//! What timed code found of this host's core.
+//! Measurements of this host's core by timed code.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

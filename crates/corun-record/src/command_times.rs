@@ -1,4 +1,4 @@
-//! What a command and each of its processes took, and on which CPUs they ran: the document of `corun top -- COMMAND`.
+//! Times of a command and each of its processes, and on which CPUs they ran: the document of `corun top -- COMMAND`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

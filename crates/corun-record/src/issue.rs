@@ -1,4 +1,4 @@
-//! Whether siblings use the ports of a core at the same time or in turns.
+//! Issue cycles: siblings use the ports of a core at the same time or in turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Where workers run: the placements of the design, and the arms an experiment makes of them.
+//! Placements of workers: those of the design, and the arms an experiment makes of them.
 //!
 //! A placement is an idea ("S workers on each core"); an arm is that idea on this machine, with a
 //! logical CPU for each worker. Everything downstream names arms by their `id`.

@@ -1,4 +1,4 @@
-//! What can be scheduled as a document, and who ran where as a picture has it.
+//! List of what can be scheduled as a document, and who ran where as a picture has it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

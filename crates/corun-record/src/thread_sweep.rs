@@ -1,4 +1,4 @@
-//! How many workers, and where: the document of `corun threads`.
+//! Number of workers and their placement: the document of `corun threads`.
 //!
 //! The answer names one candidate; the observations say how fast each candidate was, and the samples are
 //! kept so that the answer can be computed again.

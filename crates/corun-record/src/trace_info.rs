@@ -1,4 +1,4 @@
-//! What a trace holds as a document: where it is from, how it ended, and its instructions in figures.
+//! Content of a trace as a document: where it is from, how it ended, and its instructions in figures.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! What was measured of a core in words: each figure beside the base's and what was published, and what
-//! was not measured.
+//! Measurements of a core in words: each figure beside the base's and what was published, and what was not measured.
 
 use corun_record::{
     BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,

@@ -1,4 +1,4 @@
-//! Where an export goes: opened before the experiment, written after it, whole or not at all.
+//! Destination of an export: opened before the experiment, written after it, whole or not at all.
 //!
 //! A place that cannot be written is thus found before hours of measuring, an older file survives
 //! until the new one is complete, and `-` is standard output.

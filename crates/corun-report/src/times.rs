@@ -1,4 +1,4 @@
-//! What a command and each of its processes took, as `time` shows it for one of them.
+//! Times of a command and each of its processes, as `time` shows it for one of them.
 
 use corun_record::{CommandTimes, ProcessTimes, on_one_line, shortened};
 

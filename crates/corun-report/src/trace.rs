@@ -1,4 +1,4 @@
-//! What a trace holds, in words.
+//! Content of a trace, in words.
 
 use corun_record::{DisassembledInstruction, TraceFootprint, TraceInfo, TracePlan, on_one_line};
 

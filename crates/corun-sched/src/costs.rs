@@ -1,4 +1,4 @@
-//! What the kernel's own work costs: parameters, measured by `corun bench` or given by hand.
+//! Costs of the kernel's own work: parameters, measured by `corun bench` or given by hand.
 
 use corun_record::{Bench, Metric, Observation};
 

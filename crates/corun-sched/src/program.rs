@@ -1,4 +1,4 @@
-//! What tasks do: run, sleep, lock, pass messages, fork. A [`Load`] is programs and what they share.
+//! Programs of tasks: run, sleep, lock, pass messages, fork. A [`Load`] is programs and what they share.
 //!
 //! All times are nanoseconds; of work, as it takes alone on a core.
 

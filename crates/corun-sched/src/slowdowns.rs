@@ -1,4 +1,4 @@
-//! How much longer work takes because of what runs on the siblings.
+//! Slowdowns of work by what runs on the siblings.
 //!
 //! The figures come by hand, or from a file of measured or predicted pairs; work is then kept in units in
 //! which every speed is a whole number, so that nothing is lost to rounding.

@@ -1,4 +1,4 @@
-//! What the phases of a placement say together, and one placement against another.
+//! Outcome of the phases of a placement together, and one placement against another.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! What a simulated figure can be at all. A figure outside of that says something of how it was made, not of
-//! the core, so that it is refused wherever it would be shown.
+//! Bounds of a simulated figure. A figure outside of that says something of how it was made, not of the
+//! core, so that it is refused wherever it would be shown.
 
 use crate::core::CycleStack;
 use crate::spread::Spread;

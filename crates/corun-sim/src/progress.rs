@@ -1,5 +1,5 @@
-//! Whether simulated cores make progress: every thread that has something to do retires instructions now
-//! and then, unless it waits for other threads, and these do not all wait for each other.
+//! Progress of simulated cores: every thread that has something to do retires instructions now and then,
+//! unless it waits for other threads, and these do not all wait for each other.
 
 use crate::core::{Core, Deadlock, InstructionSource, Progress};
 use corun_model::CoreModel;

@@ -1,4 +1,4 @@
-//! How long one more copy of a block takes: the time of 2k copies minus that of k, over k, as the
+//! Cycles of one more copy of a block: the time of 2k copies minus that of k, over k, as the
 //! published measurements do it (BHive, Chen et al. 2019).
 
 use corun_trace::Block;

@@ -1,4 +1,4 @@
-//! What pairing within blocks saves: blocks needed for an interval of ± 1 % on a noisy pair.
+//! Savings by pairing within blocks: blocks needed for an interval of ± 1 % on a noisy pair.
 //!
 //! Both sides analyse the same simulated experiments, in which the machine drifts under both arms.
 //! Paired is what corun does; unpaired is Welch's interval on the two arms as independent samples.

@@ -1,4 +1,4 @@
-//! Where a series changes its level: E-divisive (Matteson and James 2014), as Daly et al. 2020 use it for performance.
+//! Change points of a series' level: E-divisive (Matteson and James 2014), as Daly et al. 2020 use it for performance.
 //!
 //! The split of the series whose two sides are farthest apart (energy distance: Székely and Rizzo 2005) is tested by
 //! permuting the values, so that nothing is assumed of their distribution. A split that is found is kept, its sides

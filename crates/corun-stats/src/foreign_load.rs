@@ -1,4 +1,4 @@
-//! What other load on the workers' CPUs does to a comparison: slow drift, and a part of the difference.
+//! Effects of other load on the workers' CPUs on a comparison: slow drift, and a part of the difference.
 //!
 //! Load that comes and goes over many blocks makes blocks alike, so that their spread says too little
 //! about the next run. Batch means (Conway 1963; Schmeiser 1982) hold such drift; what load takes

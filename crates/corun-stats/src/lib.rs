@@ -1,4 +1,4 @@
-//! What the numbers of the blocks allow one to say: intervals, analyses, verdicts, warnings.
+//! Statistics of the numbers of the blocks: intervals, analyses, verdicts, warnings.
 //!
 //! Everything here is pure and works on natural logarithms of ratios, one value a block: the log
 //! turns "half as fast" and "twice as fast" into the same distance, and differences within a block

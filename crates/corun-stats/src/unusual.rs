@@ -1,4 +1,4 @@
-//! What is unusual about samples: values far from the rest, and drift over the run.
+//! Unusual samples: values far from the rest, and drift over the run.
 //!
 //! Marks are evidence for the reader; nothing is dropped because of them. Robust measures are used,
 //! so that an outlier does not hide itself by widening the yardstick.

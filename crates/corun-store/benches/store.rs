@@ -1,4 +1,4 @@
-//! How long the store takes: a list of 10,000 runs, one run of them, and a block.
+//! Times of the store: a list of 10,000 runs, one run of them, and a block.
 //!
 //! `cargo bench -p corun-store` makes a store of 1,000,000 samples and prints
 //! the figures of docs/store.md. `-- RUNS` makes another number of runs.

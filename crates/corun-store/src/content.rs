@@ -1,4 +1,4 @@
-//! What of a document stands in columns: its head, its answer in one sentence, its samples and observations.
+//! Columns of a document: its head, its answer in one sentence, its samples and observations.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! What can be wrong with a store, and what to do then.
+//! Errors of a store, and advice.
 
 use std::path::{Path, PathBuf};
 

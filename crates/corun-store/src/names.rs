@@ -1,4 +1,4 @@
-//! What a run is called: its id, the beginning of it, a tag, `last`, `last~1`.
+//! Names of a run: its id, the beginning of it, a tag, `last`, `last~1`.
 
 use corun_record::{Body, Document, PredictionSweep, Run, may_mean, nearest_first, steers};
 use rusqlite::{OptionalExtension, Transaction, params};

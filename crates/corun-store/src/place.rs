@@ -1,4 +1,4 @@
-//! Where the store is, unless the user says otherwise.
+//! Default place of the store, unless the user says otherwise.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;

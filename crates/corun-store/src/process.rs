@@ -1,4 +1,4 @@
-//! Whether the process that writes a run is still there.
+//! Liveness of the process that writes a run.
 //!
 //! A number of a process is used again, so its start goes with it, and the boot that both belong to.
 

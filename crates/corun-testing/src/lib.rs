@@ -1,5 +1,5 @@
-//! What corun's own tests and benchmarks share: a skip that is counted, never silent, a text, and a cargo that
-//! builds nothing again.
+//! Code that corun's own tests and benchmarks share: a skip that is counted, never silent, a text, and a cargo
+//! that builds nothing again.
 //!
 //! A test that cannot run on this machine calls [`skip`] and returns. `scripts/test` names a file
 //! in `CORUN_SKIPS`, prints what was written there, and fails a CI run on a skip that is not in

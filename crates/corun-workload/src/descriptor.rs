@@ -1,5 +1,5 @@
-//! How a workload describes itself, so that help, reports and the checking of parameters all read
-//! the same words, and so that a new workload needs no change anywhere else.
+//! Descriptor of a workload, so that help, reports and the checking of parameters all read the same
+//! words, and so that a new workload needs no change anywhere else.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What can go wrong between a user's words and a prepared workload.
+//! Errors between a user's words and a prepared workload.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! How long the parts of a run took, counted by length: small enough to be sent from a worker to
-//! the caller that adds up all workers, and exact to three digits.
+//! Latencies of the parts of a run, counted by length: small enough to be sent from a worker to the
+//! caller that adds up all workers, and exact to three digits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

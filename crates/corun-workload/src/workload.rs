@@ -1,4 +1,4 @@
-//! What a workload is to its caller: something that prepares a job for a number of workers.
+//! Interface of a workload to its caller: something that prepares a job for a number of workers.
 //!
 //! A workload never times its run. The caller starts, pins, synchronises and times the workers and
 //! decides how many operations they do, as in lmbench (McVoy and Staelin 1996). Only the latencies of

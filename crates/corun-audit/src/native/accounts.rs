@@ -1,4 +1,4 @@
-//! How long each CPU was busy and stolen, by the kernel's accounts.
+//! Busy and stolen time of each CPU, by the kernel's accounts.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the properties need to know, read from the machine.
+//! Facts that the properties need, read from the machine.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What renaming finishes by itself: copies, zeroes, moves of the stack pointer.
+//! Elimination by renaming: copies, zeroes, moves of the stack pointer.
 
 use corun_model::CoreModel;
 use iced_x86::Code::{

@@ -1,5 +1,5 @@
-//! What is measured, by part of the core; each asks a [`RoutineTimer`](crate::RoutineTimer) for times and makes figures
-//! of them.
+//! Measurements, by part of the core; each asks a [`RoutineTimer`](crate::RoutineTimer) for times and makes figures of
+//! them.
 
 mod buffers;
 mod caches;

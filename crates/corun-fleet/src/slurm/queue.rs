@@ -1,4 +1,4 @@
-//! What Slurm's queue says of a campaign's tasks.
+//! State of a campaign's tasks in Slurm's queue.
 //!
 //! `squeue -t all --json` also has jobs that ended a few minutes ago. It ignores `-j`, and ends with status 0 and
 //! no jobs when the controller does not answer: its `errors` then say so. Array tasks that wait are one entry.

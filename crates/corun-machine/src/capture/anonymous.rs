@@ -1,4 +1,4 @@
-//! What may tell of people and places, left out of a captured machine or replaced.
+//! Names that may tell of people and places, left out of a captured machine or replaced.
 //!
 //! Names of control groups (users, containers, jobs, hosts of virtual machines) become `group-1`, `group-2`, ...; of
 //! the kernel's command line only words about CPUs and memory stay; what looks like a hardware address, a UUID or the

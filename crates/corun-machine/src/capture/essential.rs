@@ -1,4 +1,4 @@
-//! What of the files describes the machine, and nothing else: in every captured machine.
+//! Files that describe the machine, and nothing else: in every captured machine.
 //!
 //! Left out are the tasks that run (only whether irqbalance is among them was asked), serial numbers of processors
 //! and machines, mounts of other file systems, and what is after the kernel's own part of its command line.

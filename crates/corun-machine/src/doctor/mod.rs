@@ -1,4 +1,4 @@
-//! What would spoil a measurement on this machine, each with its evidence and with what to do.
+//! Doctor: what would spoil a measurement on this machine, each with its evidence and with what to do.
 //!
 //! A check is a function of texts that the kernel gave, so a captured tree can be examined too;
 //! only what has to be watched for a moment (load, interrupts) needs the live machine.

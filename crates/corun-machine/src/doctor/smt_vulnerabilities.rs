@@ -1,4 +1,4 @@
-//! What the kernel says of SMT among the processor's vulnerabilities, in plain words.
+//! SMT among the processor's vulnerabilities, as the kernel reports it, in plain words.
 //!
 //! Facts from the kernel's `Documentation/admin-guide/hw-vuln/`, one document a vulnerability; the
 //! phrases are those of `arch/x86/kernel/cpu/bugs.c`.

@@ -1,4 +1,4 @@
-//! What a check may read: files, the machine that was read from them, and what was watched.
+//! System that a check may read: files, the machine that was read from them, and what was watched.
 
 use std::str::FromStr;
 

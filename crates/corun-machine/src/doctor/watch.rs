@@ -1,4 +1,4 @@
-//! What the machine did while corun was idle: two readings around a pause.
+//! Activity of the machine while corun was idle: two readings around a pause.
 //!
 //! The readings at both ends of the pause are nested, the CPU times innermost, so that corun's own
 //! reading of thousands of small files is not taken for load.

@@ -1,4 +1,4 @@
-//! What stands above and below the cores: the machine in a few lines, caches, legend, findings.
+//! Summary above and below the cores: the machine in a few lines, caches, legend, findings.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

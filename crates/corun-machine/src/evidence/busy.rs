@@ -1,4 +1,4 @@
-//! How long each CPU was busy, by two accounts of the kernel.
+//! Busy time of each CPU, by two accounts of the kernel.
 //!
 //! `/proc/stat` (`proc_stat(5)`) counts ticks, and reports stolen time; `/proc/schedstat`
 //! (`Documentation/scheduler/sched-stats.rst`) counts nanoseconds, where the kernel keeps it.

@@ -1,4 +1,4 @@
-//! What the CPUs were doing meanwhile: the readings that distinguish an undisturbed sample from a disturbed one.
+//! Evidence of what the CPUs did meanwhile: the readings that distinguish an undisturbed sample from a disturbed one.
 //!
 //! Each reading is taken twice, and the difference counts. A reader gives `None` where the machine
 //! does not show the thing.

@@ -1,4 +1,4 @@
-//! How long tasks waited for a CPU, from pressure stall information.
+//! Time that tasks waited for a CPU, from pressure stall information.
 //!
 //! The file is described in the kernel's `Documentation/accounting/psi.rst`.
 

@@ -1,4 +1,4 @@
-//! What a sibling leaves of a core: how fast instructions go through that need nothing but a rename slot.
+//! Rename slots that a sibling leaves of a core: how fast instructions go through that need nothing but a rename slot.
 //!
 //! Virtual machines hide siblings, those of other tenants too; whatever one of them executes takes slots.
 

@@ -1,4 +1,4 @@
-//! What a probe found, as `corun topo --probe --json` writes it beside the machine.
+//! Record of a probe, as `corun topo --probe --json` writes it beside the machine.
 //!
 //! Each pair has the conclusion first, then what it rests on, so that a reader can judge it.
 

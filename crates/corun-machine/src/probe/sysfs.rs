@@ -1,4 +1,4 @@
-//! What sysfs says about two logical CPUs, as far as it says anything.
+//! Claims of sysfs about two logical CPUs, as far as it says anything.
 
 use super::record::Relation;
 use crate::Machine;

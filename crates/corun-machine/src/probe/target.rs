@@ -1,4 +1,4 @@
-//! What a probe does to a machine, behind a trait: order and choice are tested without a clock.
+//! Actions of a probe on a machine, behind a trait: order and choice are tested without a clock.
 
 use std::time::Duration;
 

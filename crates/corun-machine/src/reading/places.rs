@@ -1,4 +1,4 @@
-//! Where each online CPU sits: package, die, cluster, and the kernel's number of its core.
+//! Location of each online CPU: package, die, cluster, and the kernel's number of its core.
 
 use std::collections::{BTreeMap, HashMap};
 

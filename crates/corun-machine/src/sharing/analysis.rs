@@ -1,4 +1,4 @@
-//! What the CPUs of a set share: cores, caches and NUMA nodes, by the description of the machine alone.
+//! Resources that the CPUs of a set share: cores, caches and NUMA nodes, by the description of the machine alone.
 
 use super::guest;
 use super::subject::ResolvedSubject;

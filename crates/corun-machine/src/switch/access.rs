@@ -1,4 +1,4 @@
-//! What every use of the switch begins with: the live system, the lock, what is written down.
+//! Access that every use of the switch begins with: the live system, the lock, what is written down.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Whether SMT can be switched at all, asked before anything is touched.
+//! Refusals to switch SMT, asked before anything is touched.
 //!
 //! The words of `smt/control` and who may write them: the kernel's
 //! `Documentation/ABI/testing/sysfs-devices-system-cpu`.

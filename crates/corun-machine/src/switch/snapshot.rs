@@ -1,4 +1,4 @@
-//! How everything was that a switch of SMT can change.
+//! Snapshot of everything that a switch of SMT can change.
 //!
 //! Hotplug is not undone by hotplug: switching off and on again brings back CPUs that were offline
 //! by hand, and loses interrupts' CPUs, tasks' masks and the CPUs of version 1 cpusets.

@@ -1,5 +1,4 @@
-//! What `corun smt status` shows: the switch, who took which CPU offline, and what a switch would
-//! do to others.
+//! Status that `corun smt status` shows: the switch, who took which CPU offline, and what a switch would do to others.
 
 use corun_record::{Body, SmtState};
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! What the switch does to a system, beside reading: behind a trait, so that a simulated kernel can
-//! be switched, interrupted at any step and inspected.
+//! Actions of the switch on a system, beside reading: behind a trait, so that a simulated kernel
+//! can be switched, interrupted at any step and inspected.
 
 use std::io;
 use std::time::Duration;

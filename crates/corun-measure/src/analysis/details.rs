@@ -1,5 +1,5 @@
-//! What is known of an arm besides its speed: its figure in a suite's table, other counts of the
-//! same work, and how long parts of it took.
+//! Details of an arm besides its speed: its figure in a suite's table, other counts of the same
+//! work, and how long parts of it took.
 
 use corun_record::{Arm, Latency, Metric, Observation, Sample};
 use corun_workload::{Figure, Row};

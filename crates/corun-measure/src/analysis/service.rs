@@ -1,4 +1,4 @@
-//! What is said of services beside throughput: how much longer requests take, and whether it was the
+//! Analysis of services beside throughput: how much longer requests take, and whether it was the
 //! server that was measured.
 
 use corun_record::{Arm, Caveat, Estimate, Metric, Observation, Sample};

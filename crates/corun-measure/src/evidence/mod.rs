@@ -1,4 +1,4 @@
-//! What is seen on both sides of a sample: clocks, counters, and what else the CPUs were doing.
+//! Evidence from both sides of a sample: clocks, counters, and what else the CPUs were doing.
 
 mod clock_probe;
 mod counters;

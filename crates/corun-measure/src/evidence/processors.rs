@@ -1,4 +1,4 @@
-//! What the CPUs did around a sample, beside the workers' work: read on both sides, subtracted.
+//! Activity of the CPUs around a sample, beside the workers' work: read on both sides, subtracted.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How long workers were ready to run and had to wait for their CPU, as the scheduler counts it.
+//! Time for which workers were ready to run and had to wait for their CPU, as the scheduler counts it.
 //!
 //! `/proc/PID/schedstat` (`Documentation/scheduler/sched-stats.rst`) gives in nanoseconds how long a
 //! task ran and waited, and how often it got a CPU. Nothing is divided by ticks, so that a run of a

@@ -1,4 +1,4 @@
-//! What in a command is known to set the affinity of its processes, named with the way to turn it off.
+//! Parts of a command that are known to set the affinity of its processes, named with the way to turn it off.
 //!
 //! This is said beside what was read back: a child that binds itself and ends between two samples is not
 //! seen.

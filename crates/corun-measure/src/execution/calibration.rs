@@ -1,4 +1,4 @@
-//! How many operations a worker must do for a sample to last long enough.
+//! Number of operations that a worker must do for a sample to last long enough.
 
 use std::time::Duration;
 

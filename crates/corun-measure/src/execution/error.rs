@@ -1,4 +1,4 @@
-//! What can go wrong when an arm runs, and what the user can do about it.
+//! Errors when an arm runs, and advice to the user.
 
 use std::ffi::OsString;
 use std::io;

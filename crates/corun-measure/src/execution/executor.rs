@@ -1,4 +1,4 @@
-//! What an experiment asks of whoever runs its arms.
+//! Executor: the interface to run the arms of an experiment.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

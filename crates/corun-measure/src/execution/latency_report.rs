@@ -1,5 +1,5 @@
-//! How a kernel's process reports how long the parts of its work took: a line of its output for each
-//! worker, since histograms have no fixed size.
+//! Report of a kernel's process on the latencies of its work: a line of its output for each worker,
+//! since histograms have no fixed size.
 #![expect(clippy::disallowed_methods, reason = "another corun reads it")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Where a pinned process ran: the affinity and the CPUs of its threads and descendants, read
-//! back at every sample and once more when it has ended.
+//! Observed placement of a pinned process: the affinity and the CPUs of its threads and
+//! descendants, read back at every sample and once more when it has ended.
 //!
 //! A process that has ended keeps its affinity, its last CPU and its count of migrations until it is
 //! collected, so that the last sample costs the run nothing and misses no change by its first thread.

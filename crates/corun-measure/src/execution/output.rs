@@ -1,4 +1,4 @@
-//! What a worker writes: kept in memory, so that it need not be read while time is taken.
+//! Output of a worker: kept in memory, so that it need not be read while time is taken.
 //!
 //! Standard output and errors of one worker go to one memory file, in the order written. A worker
 //! that writes without end loses its oldest lines, never the newest.

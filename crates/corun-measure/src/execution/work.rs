@@ -1,4 +1,4 @@
-//! What is run in every arm: a command, or a built-in kernel in a process of corun's own.
+//! Work of every arm: a command, or a built-in kernel in a process of corun's own.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

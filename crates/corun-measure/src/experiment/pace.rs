@@ -1,4 +1,4 @@
-//! How long the least possible experiment takes, judged by the runs so far.
+//! Duration of the least possible experiment, judged by the runs so far.
 //!
 //! A limit on time is of use only if a user learns early that it is too short: after two runs there is
 //! an estimate for every arm, and it gets better until each arm has run.

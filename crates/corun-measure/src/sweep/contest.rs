@@ -1,5 +1,4 @@
-//! What the samples say of each candidate, block by block, so that any two can be compared in the blocks
-//! that they share.
+//! Scores of each candidate, block by block, so that any two can be compared in the blocks that they share.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! How many workers, and where: a sweep over numbers of workers and placements that ends when the answer
-//! is known.
+//! Number of workers and their placement: a sweep over numbers of workers and placements that ends when
+//! the answer is known.
 //!
 //! A search (`search.rs`) says which points of the [`Grid`] run in the next block, [`run_sweep`] runs them through
 //! an [`Executor`](crate::experiment::Executor), and `answer.rs` puts the outcome into words.

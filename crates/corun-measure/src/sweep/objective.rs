@@ -1,4 +1,4 @@
-//! What a sweep makes as great as it can, read from one sample.
+//! Objective of a sweep, read from one sample.
 
 use corun_record::{Goal, Mode, Sample};
 

@@ -1,4 +1,4 @@
-//! What no real core can be: checks beyond what each field's type says.
+//! Checks of a model against what no real core can be, beyond what each field's type says.
 //!
 //! The bounds also keep a hostile model from asking the simulator for more memory than there is.
 

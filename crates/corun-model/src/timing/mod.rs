@@ -1,4 +1,4 @@
-//! How long each form of instruction takes, and which ports it needs.
+//! Timings of each form of instruction, and the ports it needs.
 //!
 //! A table in `models/timing/` has one row a form (mnemonic, kinds and widths of operands); forms without
 //! a row fall back to a class of instructions, and are counted. Port names are the model's.

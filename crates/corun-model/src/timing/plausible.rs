@@ -1,4 +1,4 @@
-//! What no core does: a table that says it is wrong, whatever its source.
+//! Plausibility of timings: a table with what no core does is wrong, whatever its source.
 //!
 //! Each rule compares a row with another row of the same table, or with the least that the instruction can
 //! take on any core. Times do not count the load of a form that loads (`docs/timing-tables.md`).

@@ -1,4 +1,4 @@
-//! How well the timings of the executed instructions were known.
+//! Usage of a timing table: provenance of the timings of the executed instructions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! What the busy shares of siblings alone say of how long 0, 1, ... S of them were busy at the same time.
+//! Bounds, by the busy shares of siblings alone, of the time in which 0, 1, ... S of them were busy at once.
 //!
 //! At least k of S siblings were busy for a share of time of at most min over r < k of (the sum of all busy shares but
 //! the r largest) / (k - r): those r apart, at least k - r of the others were (Rüger 1978). Of two siblings these are

@@ -1,4 +1,4 @@
-//! How long 0, 1, ... S siblings were busy at the same time, estimated from samples of which of them were busy.
+//! Time in which 0, 1, ... S siblings were busy at once, estimated from samples of which of them were busy.
 //!
 //! How long each sibling was busy alone is known far better than samples tell. The table of samples is therefore
 //! fitted to these shares by iterative proportional fitting (Deming and Stephan 1940), which leaves the samples to

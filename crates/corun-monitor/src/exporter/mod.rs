@@ -1,4 +1,4 @@
-//! What a machine did, as metrics for Prometheus.
+//! Activity of a machine as metrics for Prometheus.
 //!
 //! A sampler adds up the activities of a [`crate::Source`] in [`Totals`] and puts their text on a [`Page`]. The server
 //! and the text file show what is on the page: a scrape reads no file of the system, and changes nothing.

@@ -1,4 +1,4 @@
-//! What the sampler said last, ready to be sent.
+//! Last page of the sampler, ready to be sent.
 
 use std::sync::{Mutex, PoisonError};
 

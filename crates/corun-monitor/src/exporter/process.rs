@@ -1,4 +1,4 @@
-//! What the exporter itself costs.
+//! Cost of the exporter itself.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;

@@ -1,4 +1,4 @@
-//! What a request gets: the metrics, a page that links to them, or no.
+//! Response to a request: the metrics, a page that links to them, or no.
 
 use bytes::Bytes;
 use http_body_util::Full;

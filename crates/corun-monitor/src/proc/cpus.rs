@@ -1,4 +1,4 @@
-//! How long each logical CPU was busy in an interval, by `/proc/stat` (`proc_stat(5)`).
+//! Busy time of each logical CPU in an interval, by `/proc/stat` (`proc_stat(5)`).
 //!
 //! The kernel knows idle time to the nanosecond and prints whole ticks of it; busy time it counts in ticks, by
 //! what ran when the tick came. So idle time bounds the busy share, and the ticks choose within the bounds.

@@ -1,4 +1,4 @@
-//! What the live view reads of a task's line in `/proc/PID/stat`, in one pass.
+//! Fields that the live view reads of a task's line in `/proc/PID/stat`, in one pass.
 
 use corun_files::{TaskStat, decimal};
 

@@ -1,4 +1,4 @@
-//! How used capacity follows from busy siblings, in words for the help and for docs/top.md.
+//! Formula of used capacity from busy siblings, in words for the help and for docs/top.md.
 
 /// The formula with its derivation and source; lines fit 74 columns.
 pub const FORMULA: &str = include_str!("formula.txt");

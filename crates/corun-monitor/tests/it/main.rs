@@ -1,4 +1,4 @@
-//! What is watched, drawn and served: captured systems, capacity, the endpoint, the terminal.
+//! Tests of what is watched, drawn and served: captured systems, capacity, the endpoint, the terminal.
 
 mod capacity;
 mod exporter;

@@ -1,4 +1,4 @@
-//! What all articles have: caveats, the machine, who wrote it when.
+//! Parts that all articles have: caveats, the machine, who wrote it when.
 
 use corun_record::{Caveat, Ending, Estimate, MachineSummary, Workload, shortened};
 use corun_report::parts::{figures, prose};

@@ -1,4 +1,4 @@
-//! What a page says of a document, before it takes a form: an answer, pictures, tables, evidence.
+//! Article of a page on a document, before it takes a form: an answer, pictures, tables, evidence.
 //!
 //! A file here makes the article of a format from its document; `Opened::article` finds the one for a document.
 

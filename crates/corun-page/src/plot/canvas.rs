@@ -1,4 +1,4 @@
-//! What plots are drawn on: shapes with classes, whose colours the page's style sheet gives.
+//! Canvas that plots are drawn on: shapes with classes, whose colours the page's style sheet gives.
 //!
 //! Foreign text reaches a picture through [`text`] and [`tipped`] only; the library escapes both.
 

@@ -1,4 +1,4 @@
-//! What was seen beside each sample, in the order in which they ran: panels above each other over one axis.
+//! Evidence beside each sample, in the order in which they ran: panels above each other over one axis.
 
 use super::canvas::{Anchor, Canvas, Mark, letters, line, marked, text};
 use super::scale::{Scale, names, ticks};

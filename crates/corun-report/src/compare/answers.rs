@@ -1,4 +1,4 @@
-//! What a comparison shows, in a few lines.
+//! Answers of a comparison, in a few lines.
 
 use corun_record::{ChangeAnswer, ComparedObservation, ComparisonGate, RunComparison};
 use corun_stats::percent;

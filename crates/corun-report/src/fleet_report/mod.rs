@@ -1,4 +1,4 @@
-//! What a campaign says of hardware types and nodes: for the terminal, as Markdown and as CSV.
+//! Findings of a campaign on hardware types and nodes: for the terminal, as Markdown and as CSV.
 
 pub(crate) mod words;
 

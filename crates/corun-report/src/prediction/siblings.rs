@@ -1,4 +1,4 @@
-//! What a busy sibling does to a program, in words: the answer, why, and what to do.
+//! Effects of a busy sibling on a program, in words: the answer, why, and what to do.
 
 use corun_record::{
     Answer, Cause, Effect, Estimate, Metric, MissRate, Observation, Placement, PredictedPlacement,

@@ -1,4 +1,4 @@
-//! How fast the scheduler model is, and what memory it takes.
+//! Speed of the scheduler model, and its memory.
 //!
 //! `cargo bench -p corun-sched --bench schedule`: events a second on one core for each policy, a large
 //! machine for ten simulated seconds, and the growth of memory with tasks.

@@ -1,4 +1,4 @@
-//! What a CPU does: it finds its next task, runs it as fast as its siblings allow, and is timed.
+//! CPUs of the engine: each finds its next task, runs it as fast as its siblings allow, and is timed.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! What is to happen next: at most one event for each place, by time and then by order of setting.
+//! Events that happen next: at most one event for each place, by time and then by order of setting.
 //!
 //! An indexed heap, so that a changed event leaves no stale entry, and memory is proportional to places.
 

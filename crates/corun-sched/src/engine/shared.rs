@@ -1,4 +1,4 @@
-//! What tasks share: locks, queues of messages, disks, and messages that come from outside.
+//! Resources that tasks share: locks, queues of messages, disks, and messages that come from outside.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What a policy may read: the time, the topology, the tasks, and who runs where.
+//! State that a policy may read: the time, the topology, the tasks, and who runs where.
 //!
 //! The engine changes it; policies only read.
 

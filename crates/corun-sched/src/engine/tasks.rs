@@ -1,4 +1,4 @@
-//! How tasks are born, wait, are woken and end.
+//! Tasks of the engine: how they are born, wait, are woken and end.
 
 use crate::policy::{Arrival, Why};
 use crate::program::{TaskSpec, weight};

@@ -1,4 +1,4 @@
-//! What `perf sched record` recorded, as `perf script` prints it: each task runs and sleeps as it did.
+//! Load recorded by `perf sched record`, as `perf script` prints it: each task runs and sleeps as it did.
 //!
 //! A task that slept does so again for as long, whichever task woke it; its time on a CPU is taken for work,
 //! whatever ran on the sibling. Both forms that perf has printed are read.

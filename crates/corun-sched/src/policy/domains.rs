@@ -1,4 +1,4 @@
-//! How many tasks wait at the CPUs of each last-level cache, so that balancing can skip caches where none does.
+//! Number of tasks that wait at the CPUs of each last-level cache, so that balancing can skip caches where none does.
 
 use crate::engine::State;
 use crate::topology::Topology;

@@ -1,4 +1,4 @@
-//! What must hold of every schedule, tried on random loads, machines and policies.
+//! Properties of every schedule, tried on random loads, machines and policies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! How fast the simulator is and how good: one binary, one model, so that neither is had without the
-//! other.
+//! Speed and accuracy of the simulator: one binary, one model, so that neither is had without the other.
 //!
 //! `cargo bench -p corun-sim --bench simulation -- [MODEL] [MODE] [TRACE...]`; without traces, what gzip and xz
 //! do with made-up text is traced first. With a mode (`alone`, `siblings`, `cores`, `warming`) each trace is simulated once in

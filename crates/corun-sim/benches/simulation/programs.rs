@@ -1,4 +1,4 @@
-//! What is simulated: recorded parts of real programs.
+//! Simulated programs: recorded parts of real programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

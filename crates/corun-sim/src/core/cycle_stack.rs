@@ -1,4 +1,4 @@
-//! Where the cycles went: rename slots, each used or lost to one cause, so that they add up exactly.
+//! Cycle stacks: rename slots, each used or lost to one cause, so that they add up exactly.
 
 use crate::memory::Origin;
 

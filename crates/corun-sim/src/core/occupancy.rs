@@ -1,4 +1,4 @@
-//! How full the buffers are, so that one sees which of them a core could do without.
+//! Occupancy of the buffers, so that one sees which of them a core could do without.
 
 /// Entries taken, as sums over cycles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Where the next instruction comes from: the op cache, or the instruction cache through the decoders.
+//! Source of the next instruction: the op cache, or the instruction cache through the decoders.
 
 use crate::frontend::Fetcher;
 use crate::frontend::op_cache::Decoded;

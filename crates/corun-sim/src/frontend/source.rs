@@ -1,4 +1,4 @@
-//! Where a hardware thread's instructions come from.
+//! Source of a hardware thread's instructions.
 
 use crate::memory::Pages;
 use crate::uops::DecodedBlock;

@@ -1,4 +1,4 @@
-//! What the front end has of a model, what it can do in a cycle, and how it asks memory for code.
+//! Structures of the front end: those of its model, its bandwidth in a cycle, and its requests for code.
 
 use std::ops::RangeInclusive;
 

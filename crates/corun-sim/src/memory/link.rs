@@ -1,4 +1,4 @@
-//! What hands over one line after another: a request goes in the first gap that is long enough for it.
+//! Link that transfers one line after another: a request goes in the first gap that is long enough for it.
 //!
 //! Requests do not come in the order in which they go: a line that is evicted leaves when the one in its place comes,
 //! hundreds of cycles after that was asked for, and whatever is asked for meanwhile goes before it.

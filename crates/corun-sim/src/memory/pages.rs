@@ -1,4 +1,4 @@
-//! Where the pages of a process lie in memory: anywhere, by a seed, and nowhere that another one has.
+//! Physical addresses of a process's pages: anywhere, by a seed, and nowhere that another one has.
 
 use corun_model::CoreModel;
 use corun_record::PageSize;

@@ -1,4 +1,4 @@
-//! What each core has of its own.
+//! Private part of the memory hierarchy: what each core has of its own.
 
 use crate::memory::{Origin, Request};
 use crate::memory::cache::{Cache, Held};

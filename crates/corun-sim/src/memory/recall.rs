@@ -1,4 +1,4 @@
-//! Where lines that were asked for lately were found, with their translations: the same access is not searched for again.
+//! Places of lines that were accessed lately, with their translations: the same access is not searched for again.
 //!
 //! This changes nothing but how long a simulation takes: a place counts only if it still holds what it held.
 

@@ -1,5 +1,6 @@
-//! What a thread would find in a cache that it shares if it had that for itself: the lines that left it since
-//! siblings took their places (Qureshi and Patt 2006 keep the tags of such a cache; here only of what left).
+//! Shadow tags: what a thread would find in a cache that it shares if it had that for itself: the lines that
+//! left it since siblings took their places (Qureshi and Patt 2006 keep the tags of such a cache; here only
+//! of what left).
 
 use crate::memory::line::Line;
 

@@ -1,4 +1,5 @@
-//! What threads touched while nothing was simulated: the caches and TLBs hold it, and nothing is counted or timed.
+//! Lines that threads touched while nothing was simulated: the caches and TLBs hold it, and nothing is counted or
+//! timed.
 
 use corun_model::Holds;
 use corun_trace::TouchedLine;

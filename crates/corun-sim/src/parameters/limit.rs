@@ -1,4 +1,4 @@
-//! How many entries of a buffer a thread may take, beside siblings that want them too.
+//! Limit of the entries of a buffer that a thread may take, beside siblings that want them too.
 
 use corun_model::{Policy, Sharing};
 

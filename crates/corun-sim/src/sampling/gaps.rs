@@ -1,5 +1,5 @@
-//! What a thread did where nothing was recorded, as far as caches notice: the lines that it touched there, if the trace has
-//! them, so that a cache holds after a gap what it would.
+//! Activity of a thread where nothing was recorded, as far as caches notice: the lines that it touched there, if the
+//! trace has them, so that a cache holds after a gap what it would.
 
 use corun_trace::TouchedLine;
 use corun_trace::format::FormatError;

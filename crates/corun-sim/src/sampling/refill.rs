@@ -1,4 +1,4 @@
-//! What a time slice costs besides its switch: the caches and predictors that the other worker has filled meanwhile.
+//! Cost of a time slice besides its switch: the caches and predictors that the other worker has filled meanwhile.
 //!
 //! The same instructions run twice, at places spread over what is recorded: directly after what comes before them, and after
 //! a slice of another copy on the same logical CPU. The difference is what is lost to refills.

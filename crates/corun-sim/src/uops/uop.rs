@@ -1,4 +1,4 @@
-//! What lowering makes: blocks of instructions, each of a few micro-ops.
+//! Result of lowering: blocks of instructions, each of a few micro-ops.
 
 use std::ops::Add;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Whether intervals, verdicts and comparisons are right as often as they say, on simulated and recorded runs.
+//! Tests that intervals, verdicts and comparisons are right as often as they say, on simulated and recorded runs.
 
 mod comparing;
 mod coverage;

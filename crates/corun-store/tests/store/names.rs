@@ -1,4 +1,4 @@
-//! How runs are found, and that the same is kept once.
+//! Names of runs, and documents that are kept once.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,5 @@
-//! What benchmarks against other code share: building a peer from C, and comparing by alternating
-//! runs in one process, where whatever else the machine does hits both sides alike.
+//! Code that benchmarks against other code share: building a peer from C, and comparing by
+//! alternating runs in one process, where whatever else the machine does hits both sides alike.
 
 #![allow(dead_code, reason = "not every benchmark uses all of it")]
 

@@ -1,4 +1,4 @@
-//! What a line of a load asks for: the requests of a file server's client, named and written as in the
+//! Action of a line of a load: the requests of a file server's client, named and written as in the
 //! load files of dbench 4.
 
 /// A kind of request.

@@ -1,4 +1,4 @@
-//! What a request ends in, and whether that is what its line says.
+//! Outcome of a request, compared with the one of its line.
 
 use std::fmt;
 use std::io;

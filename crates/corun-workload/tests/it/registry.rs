@@ -1,4 +1,4 @@
-//! What every workload owes to the registry.
+//! Properties that every workload owes to the registry.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;

@@ -1,5 +1,5 @@
-//! How a control group is ended: what is in it is named and killed until the kernel lets the group be
-//! taken away, which it does only when it is empty.
+//! End of a control group: what is in it is named and killed until the kernel lets the group be taken
+//! away, which it does only when it is empty.
 
 use super::super::Leftover;
 use super::super::watchdog;

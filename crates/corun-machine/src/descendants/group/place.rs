@@ -1,5 +1,6 @@
-//! Where control groups for commands can be made: below corun's own group, in a hierarchy in which a
-//! group of their own changes nothing about how processes are scheduled or what they may use.
+//! Place at which control groups for commands can be made: below corun's own group, in a hierarchy
+//! in which a group of their own changes nothing about how processes are scheduled or what they may
+//! use.
 //!
 //! The forms of the files are in the kernel's `Documentation/admin-guide/cgroup-v2.rst` and
 //! `cgroup-v1/cgroups.rst`.

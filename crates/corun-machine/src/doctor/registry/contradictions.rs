@@ -1,4 +1,4 @@
-//! What the kernel says of the machine and contradicts elsewhere.
+//! Contradictions in the kernel's report on the machine.
 
 use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;

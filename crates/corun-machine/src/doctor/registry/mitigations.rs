@@ -1,4 +1,4 @@
-//! What the kernel does against the processor's vulnerabilities, and costs at its boundaries.
+//! Mitigations of the processor's vulnerabilities by the kernel, and their cost at its boundaries.
 
 use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;

@@ -1,5 +1,4 @@
-//! Whether there are siblings to compare: the switch, what the boot line forces, what was taken
-//! offline by hand.
+//! Siblings to compare: the switch, what the boot line forces, what was taken offline by hand.
 
 use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;

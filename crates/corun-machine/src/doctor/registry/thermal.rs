@@ -1,4 +1,4 @@
-//! How often the processor was slowed down because it was too warm.
+//! Thermal throttling: how often the processor was too warm.
 
 use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::{OfEachCpu, System};

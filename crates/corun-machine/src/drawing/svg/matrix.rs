@@ -1,4 +1,4 @@
-//! What a probe found, a cell for each pair that was probed.
+//! Matrix of a probe's results, a cell for each pair that was probed.
 //!
 //! CPUs stand in the order of their cores, so that a correct sysfs shows as blocks
 //! along the diagonal. Few CPUs have words in their cells, many have colours and tooltips only.

@@ -1,4 +1,4 @@
-//! What sysfs says about a machine, made by hand.
+//! Machine as sysfs describes it, made by hand.
 
 use crate::{AllowedBy, Cache, CacheType, Core, CpuSet, LogicalCpu, Machine, Smt};
 

@@ -1,4 +1,4 @@
-//! What a person sees.
+//! Diagnoses as a person sees them.
 
 use corun_machine::doctor::{Report, draw};
 

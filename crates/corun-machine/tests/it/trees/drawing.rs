@@ -1,4 +1,4 @@
-//! What a person sees.
+//! Drawings as a person sees them.
 
 use corun_machine::{CpuSet, Machine, draw};
 

@@ -1,4 +1,4 @@
-//! What limits the CPUs of a process: mask, cpuset and quota, each named once and as what it is.
+//! Limits of the CPUs of a process: mask, cpuset and quota, each named once and as what it is.
 
 use corun_machine::{CpuLimit, CpuLimits, CpuSet, Machine, RootFiles};
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a service, and what the user can do about it.
+//! Errors of a service, and advice to the user.
 
 use std::io;
 use std::path::PathBuf;

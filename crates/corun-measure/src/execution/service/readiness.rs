@@ -1,4 +1,4 @@
-//! How it is known that a server is ready: something answers at its place, or it says so.
+//! Readiness check of a server: something answers at its place, or it says so.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};

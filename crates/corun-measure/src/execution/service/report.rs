@@ -1,4 +1,4 @@
-//! What a load generator measured, read from its output or from files that it writes.
+//! Figures that a load generator measured, read from its output or from files that it writes.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

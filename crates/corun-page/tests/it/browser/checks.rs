@@ -1,4 +1,4 @@
-//! What is looked for in a page, as scripts that return a line for each thing that is wrong.
+//! Checks of a page, as scripts that return a line for each thing that is wrong.
 
 /// Nothing is wider than the window, other than what scrolls by itself.
 pub(crate) const OVERFLOW: &str = r"

@@ -1,4 +1,4 @@
-//! What the branches of one thread did lately, in the forms in which the tables ask for it.
+//! History of the branches of one thread, in the forms in which the tables ask for it.
 
 use crate::frontend::branch::hash::mix;
 

@@ -1,5 +1,5 @@
-//! Where calls will return to. Real stacks are rings: a nest deeper than the ring loses its outermost
-//! callers, nothing else.
+//! Return stack: the addresses that calls will return to. Real stacks are rings: a nest deeper than
+//! the ring loses its outermost callers, nothing else.
 
 /// Return addresses of one thread.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What is fetched before it is asked for: strides and streams by linear addresses, and streams in pages of memory.
+//! Prefetchers: strides and streams by linear addresses, and streams in pages of memory.
 //!
 //! After what Intel's optimization manual and AMD's optimization guides say of their prefetchers, and what the caches of
 //! an EPYC of Zen 4 have after accesses in a row.

@@ -1,4 +1,4 @@
-//! How far ahead of demand accesses something has been fetched.
+//! Reach of a prefetcher: how far ahead of demand accesses it has fetched.
 
 use std::ops::RangeInclusive;
 

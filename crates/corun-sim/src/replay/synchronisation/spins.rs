@@ -1,6 +1,6 @@
-//! Where a thread spins: it polls at a place again and again and does nothing else, until another thread has changed it, and
-//! then changes it by an atomic instruction. Who waits for whom is in the recording; how often it polls meanwhile is not the
-//! program's, but the tracer's.
+//! Spins of a thread: it polls at a place again and again and does nothing else, until another thread has changed it, and
+//! then changes it by an atomic instruction. Who waits for whom is in the recording; how often it polls meanwhile is not
+//! the program's, but the tracer's.
 //!
 //! Only atomic instructions have a place in the order of all threads, shortly before they are executed. A plain store, by
 //! which a lock may be left, has that of its thread's last marker.

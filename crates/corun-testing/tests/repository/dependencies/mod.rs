@@ -1,5 +1,5 @@
-//! What corun links: under which licences, in how many versions, from which Rust on, and whether
-//! THIRD-PARTY.md names all of it.
+//! Dependencies that corun links: under which licences, in how many versions, from which Rust on,
+//! and whether THIRD-PARTY.md names all of it.
 
 mod notices;
 mod packages;

@@ -1,5 +1,5 @@
-//! What it costs to hand the turn to another worker: on one logical CPU a switch by the kernel, on
-//! two the way between them, on two siblings the shortest there is.
+//! Cost of handing the turn to another worker: on one logical CPU a switch by the kernel, on two
+//! the way between them, on two siblings the shortest there is.
 //!
 //! A token goes round a ring, as in `lat_ctx` of lmbench (McVoy and Staelin 1996).
 

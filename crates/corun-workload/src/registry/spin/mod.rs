@@ -1,6 +1,6 @@
-//! What a waiting sibling costs: one worker works, the others wait for it to end, in one of the
-//! ways that kernels and locks wait. PAUSE came into spin loops for the sibling's sake; a waiter
-//! that sleeps frees its half of the core.
+//! Cost of a waiting sibling: one worker works, the others wait for it to end, in one of the ways
+//! that kernels and locks wait. PAUSE came into spin loops for the sibling's sake; a waiter that
+//! sleeps frees its half of the core.
 
 #[cfg(target_arch = "x86_64")]
 mod monitor;

@@ -1,4 +1,4 @@
-//! What a thread does to the places that several threads change atomically.
+//! Accesses of a thread to the places that several threads change atomically.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,5 +1,5 @@
-//! What a block carries from one execution to the next: registers that it reads and then changes. A loop that carries nothing
-//! does the same each time round, until another thread changes what it reads.
+//! Effects of a block on its next execution: registers that it reads and then changes. A loop that carries nothing does
+//! the same each time round, until another thread changes what it reads.
 
 use corun_trace::{Block, Form, is_atomic};
 use iced_x86::{

@@ -1,5 +1,5 @@
-//! Where a thread waits for a plain store of another one: at a barrier, for a flag, for its number at a ticket lock, for the next
-//! item of a ring.
+//! Waits of a thread for a plain store of another one: at a barrier, for a flag, for its number at a ticket lock, for the
+//! next item of a ring.
 //!
 //! That a thread waits is certain: it goes round and round and carries nothing with it (`rounds`). For which store it waits is
 //! not recorded, as plain stores have no place in the order of all threads. It follows from the markers before and after

@@ -1,5 +1,6 @@
-//! Where a thread goes round without doing anything: it executes the same blocks at the same addresses over and over, and carries
-//! nothing from one round to the next. Only what another thread stores can end that, whatever the recording says of values.
+//! Rounds of a thread that does nothing: it executes the same blocks at the same addresses over and over, and carries
+//! nothing from one round to the next. Only what another thread stores can end that, whatever the recording says of
+//! values.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the C library and the kernel report to a process about itself, its user and its terminal.
+//! Reports of the C library and the kernel to a process about itself, its user and its terminal.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::mem::MaybeUninit;

@@ -21,7 +21,8 @@ use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
 use crate::options::{
-    CoreArguments, CsvFile, DesignArguments, JsonFile, ProgressArguments, SvgFile, ViewArguments,
+    BlockArguments, CoreArguments, CsvFile, DesignArguments, JsonFile, ProgressArguments, SvgFile,
+    ViewArguments,
 };
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// What is predicted instead of measured.
+/// Arguments of a predicted curve.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Prediction")]
 struct PredictionArguments {
@@ -67,9 +68,8 @@ struct PrecisionArguments {
     /// Stop at an interim analysis when the intervals at 50 % are no wider than ± this
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
     target: f64,
-    /// Run exactly this many blocks, without interim analyses
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    blocks: Option<u32>,
+    #[command(flatten)]
+    blocks: BlockArguments,
     #[command(flatten)]
     design: DesignArguments<2>,
 }
@@ -138,7 +138,7 @@ fn predicted(arguments: &Arguments, machine: &Machine) -> Result<ExitCode, Probl
     Ok(code(ended(&curve)))
 }
 
-/// What the exit code says of a curve.
+/// Exit code of a curve.
 fn ended(curve: &Record<CapacityCurve>) -> Exit {
     match curve.ending.is_interrupted() || curve.body.answer.is_none() {
         true => Exit::Interrupted,
@@ -147,7 +147,7 @@ fn ended(curve: &Record<CapacityCurve>) -> Exit {
 }
 
 impl Arguments {
-    /// Whether the curve is predicted: it is asked for, or this machine has nothing to measure the siblings on.
+    /// True if the curve is predicted: it is asked for, or this machine has nothing to measure the siblings on.
     fn is_predicted(&self, machine: &Machine) -> bool {
         let has_siblings = || usable_cores(machine).iter().any(|core| core.cpus.len() > 1);
         let can_be = self.mix.is_empty() && !self.prediction.measure;
@@ -187,7 +187,7 @@ impl Arguments {
             target: self.precision.target,
             practical: 0.02,
             max_time: self.precision.design.max_time,
-            blocks: self.precision.blocks,
+            blocks: self.precision.blocks.blocks,
             warmup: self.precision.design.warmup,
             seed: self.precision.design.seed,
         };
@@ -217,7 +217,7 @@ impl Arguments {
     }
 }
 
-/// Whether workers are processes that are started again until all have a counted window, so that as many CPUs are busy
+/// True if workers are processes that are started again until all have a counted window, so that as many CPUs are busy
 /// all the time as are to be.
 fn is_restarted(work: &WorkRequest) -> bool {
     match work {

@@ -19,8 +19,8 @@ use crate::exports::Exports;
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
 use crate::options::{
-    CoreArguments, DesignArguments, DocumentFiles, PracticalArguments, ProgressArguments,
-    ViewArguments,
+    BlockArguments, CoreArguments, DesignArguments, DocumentFiles, PracticalArguments,
+    ProgressArguments, ViewArguments,
 };
 use crate::problem::{Problem, code};
 use crate::progress::ProgressLine;
@@ -67,7 +67,7 @@ struct ArmArguments {
     cores: CoreArguments,
 }
 
-/// Whether SMT itself is switched.
+/// Arguments of switching SMT itself.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Switching SMT")]
 struct SmtArguments {
@@ -88,9 +88,8 @@ struct PrecisionArguments {
     target: f64,
     #[command(flatten)]
     practical: PracticalArguments,
-    /// Run exactly this many blocks (each arm twice a block), without interim analyses
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    blocks: Option<u32>,
+    #[command(flatten)]
+    blocks: BlockArguments,
     #[command(flatten)]
     design: DesignArguments<5>,
 }
@@ -210,7 +209,7 @@ impl Arguments {
             target: self.precision.target,
             practical: self.precision.practical.practical,
             max_time: self.precision.design.max_time,
-            blocks: self.precision.blocks,
+            blocks: self.precision.blocks.blocks,
             warmup: self.precision.design.warmup,
             seed: self.precision.design.seed,
         })

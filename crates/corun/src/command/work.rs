@@ -1,4 +1,4 @@
-//! What to run: a command with its environment, or a built-in workload.
+//! Work to run: a command with its environment, or a built-in workload.
 //!
 //! The options are those of every command that measures a program.
 
@@ -14,6 +14,7 @@ use corun_trace::ProcessContext;
 use regex::Regex;
 
 use super::program::{self, SearchPath};
+use crate::options::TIMEOUT;
 use crate::problem::Problem;
 use crate::standard_input;
 use crate::values::{self, Words};
@@ -76,8 +77,7 @@ pub(super) struct ContextArguments {
     /// own standard input, up to 1 GiB, which is read once and kept
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     pub(super) stdin: Option<PathBuf>,
-    /// Give up when one run takes longer
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, help = TIMEOUT)]
     pub(super) timeout: Option<Duration>,
     /// Accept this exit status as success
     #[arg(long, value_name = "STATUS", default_value_t = 0, conflicts_with = "workload")]
@@ -174,7 +174,7 @@ fn nothing_to_run() -> Problem {
 }
 
 impl ContextArguments {
-    /// Whether there is such a program, and how to type it otherwise.
+    /// Checks that there is such a program; if not, names other ways to type it.
     fn check(
         &self,
         command: &[OsString],

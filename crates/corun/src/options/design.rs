@@ -10,15 +10,24 @@ use crate::values;
 
 /// Defaults of `--max-time`, by minutes.
 const MINUTES: [&str; 6] = ["", "1m", "2m", "3m", "4m", "5m"];
+/// Defaults of `--blocks`.
+const COUNTS: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
 
 /// The wording of `--max-time`.
 const MAX_TIME: &str = "The time allowed, such as 30s or 5m";
+/// The wording of `--cores`.
+pub(crate) const CORES: &str =
+    "Use C cores (of each type) [default: all that this process may use]";
 /// The wording of `--warmup`.
 pub(crate) const WARMUP: &str = "Run every arm this often before the first block, not counted";
+/// The wording of `--timeout`.
+pub(crate) const TIMEOUT: &str = "Give up a program or workload when one run of it takes longer";
 /// The wording of `--sample-time`.
 pub(crate) const SAMPLE_TIME: &str = "How long one run of a built-in kernel should take";
-/// The wording of `--seed`.
-const SEED: &str = "The seed of every random order [default: a fresh one, recorded]";
+/// The wording of `--seed`, where no seed means a fresh one.
+pub(crate) const SEED: &str = "The seed of everything random [default: a fresh one, recorded]";
+/// The wording of `--seed`, where the same seed is the default.
+pub(crate) const FIXED_SEED: &str = "The seed of everything random";
 
 /// `--max-time`, so many minutes by default.
 #[derive(Debug, Clone, Copy, Args)]
@@ -57,11 +66,34 @@ impl SeedArguments {
     }
 }
 
+/// `--seed` of a simulation, which gives the same answer each time unless another seed is asked for.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct FixedSeedArguments {
+    #[arg(long, value_name = "N", default_value_t = 1, help = FIXED_SEED)]
+    pub(crate) seed: u64,
+}
+
+/// `--blocks` of a measurement that otherwise decides itself when it has enough.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct BlockArguments {
+    /// Run this many blocks (each arm twice a block) [default: as many as interim analyses need]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(crate) blocks: Option<u32>,
+}
+
+/// `--blocks` of a measurement of many things, so many of each by default.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct BlockCount<const DEFAULT: usize> {
+    /// Run this many blocks (each arm twice a block)
+    #[arg(long, value_name = "N", default_value = COUNTS[DEFAULT])]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(crate) blocks: u32,
+}
+
 /// The cores that may be used.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CoreArguments {
-    /// Use C cores (of each type); by default all that this process may use
-    #[arg(long, value_name = "C")]
+    #[arg(long, value_name = "C", help = CORES)]
     pub(crate) cores: Option<u32>,
     /// Use cores of this type only, on a machine that has several
     #[arg(long, value_name = "TYPE")]

@@ -1,4 +1,4 @@
-//! Where an answer goes, and how much of it is shown.
+//! Destination of an answer, and how much of it is shown.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ pub(crate) struct DocumentFiles {
 }
 
 impl DocumentFiles {
-    /// Whether a file was named.
+    /// True if a file was named.
     pub(crate) fn is_any(&self) -> bool {
         let Self { json, csv, markdown, latex } = self;
         json.path().or(csv.path()).or(markdown.path()).or(latex.path()).is_some()

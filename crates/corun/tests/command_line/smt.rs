@@ -29,7 +29,7 @@ fn the_status_agrees_with_the_topology() {
 }
 
 #[test]
-fn what_has_no_meaning_is_refused_before_anything_is_read() {
+fn what_is_not_valid_is_refused_before_anything_is_read() {
     insta::assert_snapshot!(
         [
             reported(&["smt", "run", "--state", "sideways", "--", "true"]),

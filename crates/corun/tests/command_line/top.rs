@@ -57,7 +57,7 @@ fn text_without_end_ends_with_its_reader() {
 }
 
 #[test]
-fn what_has_no_meaning_is_refused() {
+fn what_is_not_valid_is_refused() {
     let scratch = Scratch::new();
     let said = |line: &str| {
         let mut command = corun(line.split(' '));

@@ -1,5 +1,5 @@
-//! How long, how often and where workloads are run, and what comes out: what `run` and `memory-hierarchy`
-//! have in common.
+//! Design of a suite's run: how long, how often and where workloads are run, and what comes out: what
+//! `run` and `memory-hierarchy` have in common.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -13,7 +13,9 @@ use corun_record::{Actionable, Bench, Document, Exit, Placement};
 
 use crate::exports::{Exports, Form};
 use crate::keeping::{Keeper, KeepingBlocks};
-use crate::options::{CsvFile, JsonFile, LatexFile, ProgressArguments, SeedArguments, WARMUP};
+use crate::options::{
+    CORES, CsvFile, JsonFile, LatexFile, ProgressArguments, SeedArguments, TIMEOUT, WARMUP,
+};
 use crate::problem::{Problem, code};
 use crate::progress::SuiteProgress;
 use crate::{interruption, values};
@@ -24,13 +26,11 @@ pub(super) struct DesignArguments {
     /// free@N
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     placement: Vec<Placement>,
-    /// Use C cores; by default all that this process may use
-    #[arg(long, value_name = "C")]
+    #[arg(long, value_name = "C", help = CORES)]
     cores: Option<NonZeroU32>,
     #[arg(long, value_name = "N", default_value_t = 1, help = WARMUP)]
     warmup: u32,
-    /// Give up a workload when one run of it takes longer
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, help = TIMEOUT)]
     timeout: Option<Duration>,
     #[command(flatten)]
     seed: SeedArguments,

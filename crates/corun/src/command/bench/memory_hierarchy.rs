@@ -8,7 +8,7 @@ use corun_measure::suite::{self, Item};
 use corun_report::HierarchySweep;
 
 use super::design::DesignArguments;
-use crate::options::{SAMPLE_TIME, SvgFile};
+use crate::options::{BlockCount, SAMPLE_TIME, SvgFile};
 use crate::problem::Problem;
 use crate::{terminal, values};
 
@@ -31,10 +31,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", default_value = "64,512,4096", value_delimiter = ',')]
     #[arg(value_parser = values::size)]
     stride: Vec<u64>,
-    /// Run this many blocks at each point (twice a block)
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    blocks: u32,
+    #[command(flatten)]
+    blocks: BlockCount<3>,
     #[arg(long, value_name = "TIME", default_value = "20ms", help = SAMPLE_TIME)]
     #[arg(value_parser = values::duration)]
     sample_time: Duration,
@@ -69,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
     }
     let svg = arguments.svg.path();
-    arguments.design.run(&items, arguments.blocks, arguments.sample_time, svg, |bench| {
+    arguments.design.run(&items, arguments.blocks.blocks, arguments.sample_time, svg, |bench| {
         corun_report::memory_hierarchy(bench, &SWEEP, terminal::width())
     })
 }

@@ -8,7 +8,7 @@ use corun_measure::suite;
 
 use super::design::DesignArguments;
 use super::selection::TagArguments;
-use crate::options::SAMPLE_TIME;
+use crate::options::{BlockCount, SAMPLE_TIME};
 use crate::problem::Problem;
 use crate::{terminal, values};
 
@@ -23,10 +23,8 @@ pub(crate) struct Arguments {
     /// one after another
     #[arg(long = "param", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
-    /// Run this many blocks of each workload (each arm twice a block)
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    blocks: u32,
+    #[command(flatten)]
+    blocks: BlockCount<5>,
     #[arg(long, value_name = "TIME", default_value = "100ms", help = SAMPLE_TIME)]
     #[arg(value_parser = values::duration)]
     sample_time: Duration,
@@ -37,7 +35,7 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workloads = arguments.tags.workloads_and(&arguments.names)?;
     let items = suite::items(workloads, &arguments.parameters)?;
-    arguments.design.run(&items, arguments.blocks, arguments.sample_time, None, |bench| {
+    arguments.design.run(&items, arguments.blocks.blocks, arguments.sample_time, None, |bench| {
         corun_report::bench_to_terminal(bench, terminal::width())
     })
 }

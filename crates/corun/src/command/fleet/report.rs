@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 struct OutputArguments {
-    /// Write the report as a page to look at, such as report.html
+    /// Write the page to FILE (`-` is standard output)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

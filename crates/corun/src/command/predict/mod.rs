@@ -20,7 +20,7 @@ use super::program;
 use super::traced::{TracedArguments, quoted, warn_of_children};
 use super::work::Share;
 use crate::exports::{Exports, Form};
-use crate::options::{JsonFile, MaxTime, ProgressArguments, ViewArguments};
+use crate::options::{FixedSeedArguments, JsonFile, MaxTime, ProgressArguments, ViewArguments};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::values::{self, Words};
@@ -46,9 +46,8 @@ pub(crate) struct Arguments {
     /// times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     what_if: Vec<(String, String)>,
-    /// Choose where the windows of a long run lie, how far apart copies run, and where pages lie, by this seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    seed: FixedSeedArguments,
     /// Override a field of the model, for instance main.nanoseconds=120, or predict with each of several values:
     /// rob.entries=224,512; can be given several times, of several fields with several values every combination
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
@@ -201,7 +200,7 @@ impl Arguments {
         self.set.iter().cloned().chain(load).partition(|(_, values)| values.contains(','))
     }
 
-    /// What was typed, as the prediction of a program that is wanted; starts nothing.
+    /// Request of a prediction from what was typed; starts nothing.
     fn request(
         &self,
         program: ProgramRequest,
@@ -218,7 +217,7 @@ impl Arguments {
             per_worker: self.work == Share::PerWorker,
             beside: self.beside.as_ref().map(|Words(words)| words.clone()),
             what_if: self.what_if.clone(),
-            seed: self.seed,
+            seed: self.seed.seed,
             sampling: self.sampling(),
             from: self.from_call,
             pages: self.pages.into(),
@@ -254,7 +253,7 @@ impl Arguments {
         let mut options = vec![
             ["--placement".to_owned(), placements.join(",")],
             ["--max-time".to_owned(), time],
-            ["--seed".to_owned(), self.seed.to_string()],
+            ["--seed".to_owned(), self.seed.seed.to_string()],
         ];
         let mut add = |name: &str, value: Option<String>| {
             options.extend(value.map(|value| [name.to_owned(), value]));

@@ -19,7 +19,7 @@ use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Topology, load, sc
 use self::pairs::NamedPairs;
 use crate::answer::{Answer, Head};
 use crate::exports::{Exports, Form};
-use crate::options::{CsvFile, JsonFile, ProgressArguments, SvgFile};
+use crate::options::{CsvFile, FixedSeedArguments, JsonFile, ProgressArguments, SvgFile};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::{terminal, values};
@@ -78,9 +78,8 @@ struct Request {
     /// A cost of the kernel's own work, for instance switch=2us; `corun schedule list` lists all
     #[arg(long = "cost", value_name = "NAME=TIME", value_parser = values::assignment)]
     costs: Vec<(String, String)>,
-    /// The seed of every random order and time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    seed: FixedSeedArguments,
     /// Run each with so many seeds, from --seed on
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
@@ -133,9 +132,9 @@ impl Request {
         line.begin(Stage::new(format!("simulating {all} runs"), "runs", all));
         for load in &loads {
             for policy in &policies {
-                for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
+                for seed in (0..self.runs).map(|run| self.seed.seed.wrapping_add(run)) {
                     let is_wanted = picture.is_some() || self.json.path().is_some();
-                    let is_drawn = is_wanted && seed == self.seed;
+                    let is_drawn = is_wanted && seed == self.seed.seed;
                     let settings = Settings { seed, ..settings.clone() };
                     let timelines = is_drawn.then_some(&mut timelines);
                     schedule.runs.push(one(policy, load, &settings, timelines)?);

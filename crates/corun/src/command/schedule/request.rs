@@ -26,7 +26,7 @@ impl Request {
         let slowdowns = self.slowdowns(&topology)?;
         let until = self.max_time.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
         let settings =
-            Settings { topology, slowdowns, costs: self.costs()?, seed: self.seed, until };
+            Settings { topology, slowdowns, costs: self.costs()?, seed: self.seed.seed, until };
         Ok((host, name, settings))
     }
 
@@ -146,7 +146,7 @@ impl Request {
         files.join(", ")
     }
 
-    /// What siblings do to each other, in words.
+    /// Slowdown of siblings by each other, in words.
     pub(super) fn siblings(&self, slowdowns: &Slowdowns) -> String {
         let general = match (self.slowdown, self.smt_yield) {
             (Some(slowdown), _) => {

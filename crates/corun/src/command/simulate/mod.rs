@@ -17,7 +17,7 @@ use corun_model::timing::TimingTable;
 use corun_record::Placement;
 use corun_trace::format::Trace;
 
-use crate::options::{CSV, JsonFile, ProgressArguments};
+use crate::options::{CSV, FIXED_SEED, JsonFile, ProgressArguments};
 use crate::problem::{Problem, say};
 use crate::values::{self, assignment, load_of_others, simulated_time};
 
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// needs the placements spread and full
     #[arg(long, requires = "placement")]
     resources: bool,
-    /// Use N cores [default: as few as hold every worker]
+    /// Simulate N cores [default: as few as hold every worker]
     #[arg(long, value_name = "N", requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_CORES))]
     cores: Option<u32>,
@@ -61,8 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 8, requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_PHASES))]
     phases: u32,
-    /// The seed of the physical addresses of pages
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "placement")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "placement", help = FIXED_SEED)]
     seed: u64,
     /// The time slice of workers that share a logical CPU, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 3.0, requires = "placement")]
@@ -104,7 +103,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What of the model is set otherwise.
+    /// Settings that change the model.
     fn settings(&self) -> Vec<(String, String)> {
         self.set.iter().cloned().chain(self.load_of_others.map(load_of_others)).collect()
     }

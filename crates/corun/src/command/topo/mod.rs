@@ -17,7 +17,7 @@ use corun_record::{Document, Ending, Exit, Record, on_lines};
 use corun_report::Destination;
 
 use crate::answer::Head;
-use crate::options::{JsonFile, SvgFile};
+use crate::options::{JsonFile, SEED, SvgFile};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::{interruption, terminal, values};
@@ -38,8 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     #[arg(value_parser = values::duration, requires = "probe")]
     max_time: Duration,
-    /// The seed of the random pairs (default: a fresh one, recorded)
-    #[arg(long, value_name = "N", requires = "probe")]
+    #[arg(long, value_name = "N", requires = "probe", help = SEED)]
     seed: Option<u64>,
     /// Write the files that describe this machine below DIR, a new folder, to be read there with --root
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "svg", "probe", "whose"])]

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     /// The trace to convert
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Write to FILE (`-` is standard output)
+    /// Write the trace to FILE (`-` is standard output)
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The thread to write, counted from 0

@@ -45,7 +45,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 }
 "#;
 
-/// What the first loop executes, and both.
+/// Instructions of the first loop, and of both.
 const FIRST_LOOP: u64 = 20_000;
 const BOTH_LOOPS: u64 = 60_000;
 
@@ -258,7 +258,7 @@ fn what_a_pipe_holds_is_read_once() {
 }
 
 #[test]
-fn what_has_no_meaning_is_refused_before_anything_runs() {
+fn what_is_not_valid_is_refused_before_anything_runs() {
     let many = reported(&["-o", "t", "--sample=201:5", "--choose", "--", "true"]);
     insta::assert_snapshot!(many, @r"
     exit 2

@@ -105,7 +105,7 @@ impl Confined {
     /// Lets it set memory and registers as a block finds them, but for the general-purpose ones.
     pub(crate) fn prepare(&mut self) -> Result<(), BlockError> {
         self.go_to(harness::prepare())?;
-        match self.go_on()? {
+        match self.resume()? {
             Stop::Trapped => Ok(()),
             _ => Err(lost("setting registers")),
         }
@@ -158,7 +158,7 @@ impl Confined {
     }
 
     /// Until something happens.
-    pub(crate) fn go_on(&mut self) -> Result<Stop, BlockError> {
+    pub(crate) fn resume(&mut self) -> Result<Stop, BlockError> {
         ptrace::cont(self.pid, None).map_err(errno("ptrace"))?;
         self.stop()
     }

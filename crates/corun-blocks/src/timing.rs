@@ -269,7 +269,7 @@ impl Bench {
         self.child.write(harness::ORDER, &harness::order(target, SAMPLES as u64))?;
         self.child.go_to(harness::take())?;
         loop {
-            match self.child.go_on()? {
+            match self.child.resume()? {
                 Stop::Trapped => break,
                 Stop::Mapped => {}
                 Stop::Late => return Err(BlockError::too_slow()),

@@ -69,7 +69,7 @@ fn host(root: &Path) -> String {
 
 /// End of a task.
 #[derive(Debug)]
-pub enum Ran {
+pub enum TaskEnd {
     /// It has an answer of an earlier attempt, and was not run again.
     DoneBefore,
     /// The result is on the disk.
@@ -93,7 +93,7 @@ pub fn run(
     })?;
     let found = results::read(plan, directory)?;
     if results::counted(directory, &found).contains_key(&number) {
-        return Ok(Ran::DoneBefore);
+        return Ok(TaskEnd::DoneBefore);
     }
     let machine = Machine::read(Path::new("/"))?;
     let is_local = runner.job.is_none();
@@ -131,7 +131,7 @@ pub fn run(
         document,
     };
     kept(&result, &directory.results().join(&file))?;
-    Ok(Ran::Ended(Box::new(result)))
+    Ok(TaskEnd::Ended(Box::new(result)))
 }
 
 /// Writes a result. One that cannot be written where it belongs is not lost.

@@ -141,7 +141,7 @@ struct FileProgram {
 }
 
 /// A mistake: the byte at which it stands, and a sentence.
-type Wrong = (usize, String);
+type ValidationError = (usize, String);
 
 impl Campaign {
     /// Reads a campaign file called `file`.
@@ -149,7 +149,7 @@ impl Campaign {
     /// # Errors
     /// [`FleetError::Campaign`], with the line and what is expected there.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, FleetError> {
-        let wrong = |(at, sentence): Wrong| FleetError::Campaign {
+        let wrong = |(at, sentence): ValidationError| FleetError::Campaign {
             file: file.to_owned(),
             line: 1 + text[..at.min(text.len())].matches('\n').count(),
             sentence,
@@ -161,7 +161,7 @@ impl Campaign {
         Self::of(read).map_err(wrong)
     }
 
-    fn of(file: File) -> Result<Self, Wrong> {
+    fn of(file: File) -> Result<Self, ValidationError> {
         expect(file.format.as_ref() == FORMAT, &file.format, || {
             format!("expected format \"{FORMAT}\", found \"{}\"", excerpt(file.format.as_ref()))
         })?;
@@ -218,7 +218,11 @@ impl Campaign {
     }
 }
 
-fn expect<T>(is_so: bool, at: &Spanned<T>, sentence: impl FnOnce() -> String) -> Result<(), Wrong> {
+fn expect<T>(
+    is_so: bool,
+    at: &Spanned<T>,
+    sentence: impl FnOnce() -> String,
+) -> Result<(), ValidationError> {
     if is_so { Ok(()) } else { Err((at.span().start, sentence())) }
 }
 
@@ -229,7 +233,7 @@ enum Threads {
     Counts(Vec<u32>),
 }
 
-fn threads(value: &Spanned<toml::Value>) -> Result<Threads, Wrong> {
+fn threads(value: &Spanned<toml::Value>) -> Result<Threads, ValidationError> {
     let count = |it: &toml::Value| {
         u32::try_from(it.as_integer()?).ok().filter(|it| (1..=1 << 16).contains(it))
     };
@@ -250,10 +254,10 @@ fn threads(value: &Spanned<toml::Value>) -> Result<Threads, Wrong> {
 fn placements(
     placements: &[Placement],
     threads: Option<(&Spanned<toml::Value>, Threads)>,
-) -> Result<Vec<Placement>, Wrong> {
+) -> Result<Vec<Placement>, ValidationError> {
     let Some((threads, Threads::Counts(counts))) = threads else { return Ok(placements.to_vec()) };
     let kinds = if placements.is_empty() { &[Placement::Free(None)][..] } else { placements };
-    let with = |placement: Placement| -> Result<Vec<Placement>, Wrong> {
+    let with = |placement: Placement| -> Result<Vec<Placement>, ValidationError> {
         let form: fn(u32) -> Placement = match placement {
             Placement::Spread(None) => |it| Placement::Spread(Some(it)),
             Placement::Packed(None) => |it| Placement::Packed(Some(it)),
@@ -271,7 +275,7 @@ fn placements(
     Ok(all?.concat())
 }
 
-fn nodes(value: &Spanned<toml::Value>) -> Result<Nodes, Wrong> {
+fn nodes(value: &Spanned<toml::Value>) -> Result<Nodes, ValidationError> {
     let at = value.span().start;
     let unknown = || {
         let value = value.as_ref();
@@ -297,7 +301,7 @@ fn nodes(value: &Spanned<toml::Value>) -> Result<Nodes, Wrong> {
     }
 }
 
-fn program(file: &Spanned<FileProgram>) -> Result<Program, Wrong> {
+fn program(file: &Spanned<FileProgram>) -> Result<Program, ValidationError> {
     let FileProgram { name, command, workload, parameters, options } = file.as_ref();
     let work = match (workload, command.first()) {
         (Some(workload), None) => {

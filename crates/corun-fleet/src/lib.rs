@@ -22,7 +22,7 @@ mod status;
 mod submission;
 
 pub use answers::Answers;
-pub use attempt::{Ran, Runner, run};
+pub use attempt::{Runner, TaskEnd, run};
 pub use binary::sha256;
 pub use campaign::{Budget, Campaign, Nodes, Program, Work};
 pub use collection::{campaign_tag, collect};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::attempt::{self, Ran, Runner};
+use crate::attempt::{self, Runner, TaskEnd};
 use crate::error::FleetError;
 use crate::layout::{Directory, TaskResult};
 use crate::plan::Plan;

@@ -45,7 +45,7 @@ pub fn status(
     let (mut tasks, mut nodes, mut open) = (FleetCounts::default(), BTreeMap::new(), Vec::new());
     for number in plan.numbers() {
         let Some(planned) = plan.tasks.get(number as usize) else { continue };
-        let Fated { fate, node, reason } = facts.fate(number);
+        let TaskState { fate, node, reason } = facts.fate(number);
         let node = node.or_else(|| planned.node.clone());
         tasks.add(fate);
         let name = node.clone().unwrap_or_else(|| "any".to_owned());
@@ -94,7 +94,7 @@ struct Facts<'a> {
 }
 
 /// A fate, the node where it happened, and why.
-struct Fated {
+struct TaskState {
     fate: FleetFate,
     node: Option<String>,
     reason: Option<String>,
@@ -123,10 +123,10 @@ impl<'a> Facts<'a> {
         Self { done: results::counted(directory, found), failed, begun, queued }
     }
 
-    fn fate(&self, task: u32) -> Fated {
+    fn fate(&self, task: u32) -> TaskState {
         let queued = self.queued.get(&task);
         if let Some(done) = self.done.get(&task) {
-            return Fated {
+            return TaskState {
                 fate: FleetFate::Done,
                 node: Some(done.attempt.node.clone()),
                 reason: None,
@@ -134,14 +134,14 @@ impl<'a> Facts<'a> {
         }
         if let Some(queued) = queued.filter(|it| it.is_active()) {
             let fate = if queued.is_waiting() { FleetFate::Waiting } else { FleetFate::Running };
-            return Fated { fate, node: queued.node.clone(), reason: queued.reason.clone() };
+            return TaskState { fate, node: queued.node.clone(), reason: queued.reason.clone() };
         }
         let begun = self.begun.get(&task);
         if let Some(failed) = self.failed.get(&task) {
             let is_last = begun.is_none_or(|it| it.started <= failed.ended);
             if is_last {
                 let node = Some(failed.attempt.node.clone());
-                return Fated { fate: FleetFate::Failed, node, reason: failed.failure.clone() };
+                return TaskState { fate: FleetFate::Failed, node, reason: failed.failure.clone() };
             }
         }
         let slurm = queued.map(|it| format!("Slurm says {}", it.in_words()));
@@ -155,7 +155,7 @@ impl<'a> Facts<'a> {
         };
         let node =
             begun.map(|it| it.node.clone()).or_else(|| queued.and_then(|it| it.node.clone()));
-        Fated { fate: FleetFate::Missing, node, reason: Some(reason) }
+        TaskState { fate: FleetFate::Missing, node, reason: Some(reason) }
     }
 }
 

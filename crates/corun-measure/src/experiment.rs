@@ -89,14 +89,14 @@ pub fn run_experiment(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
 ) -> Result<ExperimentOutcome, ExecutionError> {
-    go_on(arms, schedule, Vec::new(), stopping, executor, observer)
+    resume_experiment(arms, schedule, Vec::new(), stopping, executor, observer)
 }
 
 /// As [`run_experiment`], after blocks that were finished before, in the random orders that would have followed them.
 ///
 /// # Errors
 /// As [`run_experiment`], where no block was finished before.
-pub fn go_on(
+pub fn resume_experiment(
     arms: &[Arm],
     schedule: &BlockSchedule,
     finished: Vec<Sample>,

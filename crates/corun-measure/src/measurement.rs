@@ -16,8 +16,8 @@ use crate::analysis::{self, AnalysisRequest, Workers};
 use crate::cores::{Core, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::{
-    BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, go_on,
-    not_begun,
+    BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, not_begun,
+    resume_experiment,
 };
 use crate::file_content;
 use crate::initial_state::InitialState;
@@ -258,7 +258,7 @@ impl<'a> Measurement<'a> {
             Ok(()) => {
                 observer.run_begins(&self.record(seed, &planned));
                 let (arms, executor) = (&self.layout.arms, &mut self.executor);
-                go_on(arms, &schedule, finished, &mut planned, executor, observer)
+                resume_experiment(arms, &schedule, finished, &mut planned, executor, observer)
             }
             Err(failure) => not_begun(failure, &schedule),
         };

@@ -55,7 +55,7 @@ pub(super) struct Round {
 
 /// Result of one contest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Sight {
+enum ContestResult {
     /// At once and at full speed.
     Apart,
     /// At once and slower.
@@ -81,8 +81,8 @@ pub(super) enum Judgement {
 
 /// Judges the rounds of one pair, `None` if another is needed; `siblings` is what sysfs says.
 pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgement> {
-    let ports = Sights::of(rounds, |round| &round.ports);
-    let chains = Sights::of(rounds, |round| &round.chains);
+    let ports = ResultCounts::of(rounds, |round| &round.ports);
+    let chains = ResultCounts::of(rounds, |round| &round.chains);
     let needed = |shared: bool| match (siblings, shared) {
         (Some(true), true) => ROUNDS_SHARED,
         (Some(false), false) => ROUNDS_APART,
@@ -99,7 +99,7 @@ pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgemen
     if ports.apart == 0 && ports.turns == 0 && ports.slowed >= needed(true) && chains.apart > 0 {
         return Some(Judgement::Shared(Sharing::Smt));
     }
-    if [&ports, &chains].iter().all(|sights| sights.are_turns(needed(true))) {
+    if [&ports, &chains].iter().all(|counts| counts.are_turns(needed(true))) {
         return Some(Judgement::Shared(Sharing::TimeSlicing));
     }
     (rounds.len() >= MAX_ROUNDS).then(|| give_up(rounds))
@@ -107,8 +107,8 @@ pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgemen
 
 /// Why the rounds do not decide.
 pub(super) fn give_up(rounds: &[Round]) -> Judgement {
-    let ports = Sights::of(rounds, |round| &round.ports);
-    let chains = Sights::of(rounds, |round| &round.chains);
+    let ports = ResultCounts::of(rounds, |round| &round.ports);
+    let chains = ResultCounts::of(rounds, |round| &round.chains);
     Judgement::Undecided(if ports.apart > 0 && ports.slowed + ports.turns > 0 {
         "they share a core at times, as virtual CPUs do that their host moves about"
     } else if ports.slowed > 0 && chains.slowed > 0 {
@@ -120,7 +120,7 @@ pub(super) fn give_up(rounds: &[Round]) -> Judgement {
 
 /// True if most of some rounds show again what was judged before.
 pub(super) fn confirms(later: &[Round], judgement: Judgement) -> bool {
-    let ports = Sights::of(later, |round| &round.ports);
+    let ports = ResultCounts::of(later, |round| &round.ports);
     let again = match judgement {
         Judgement::Apart => ports.apart,
         Judgement::Shared(Sharing::Smt) => ports.slowed,
@@ -132,7 +132,7 @@ pub(super) fn confirms(later: &[Round], judgement: Judgement) -> bool {
 
 /// Length of the windows of the next round, in nanoseconds.
 pub(super) fn next_window(rounds: &[Round]) -> u64 {
-    let ports = Sights::of(rounds, |round| &round.ports);
+    let ports = ResultCounts::of(rounds, |round| &round.ports);
     match rounds.len() {
         0 => SHORT,
         _ if ports.apart + ports.slowed == rounds.len() => SHORT,
@@ -169,7 +169,7 @@ fn best_alone(rounds: &[Round], of: fn(&Round) -> &Contest) -> [f64; 2] {
 
 /// Number of rounds by result.
 #[derive(Debug, Default)]
-struct Sights {
+struct ResultCounts {
     apart: usize,
     slowed: usize,
     overlaps: usize,
@@ -178,7 +178,7 @@ struct Sights {
     expected: f64,
 }
 
-impl Sights {
+impl ResultCounts {
     /// True if there is nothing but turns, in this number of undisturbed rounds or more others.
     fn are_turns(&self, rounds: usize) -> bool {
         self.apart + self.slowed + self.overlaps == 0
@@ -188,20 +188,20 @@ impl Sights {
 
     fn of(rounds: &[Round], of: fn(&Round) -> &Contest) -> Self {
         let best = best_alone(rounds, of);
-        let mut sights = Self::default();
+        let mut counts = Self::default();
         for round in rounds {
-            match of(round).sight(best) {
-                Sight::Apart => sights.apart += 1,
-                Sight::Slowed => sights.slowed += 1,
-                Sight::Overlap => sights.overlaps += 1,
-                Sight::Turns(expected) => {
-                    sights.turns += 1;
-                    sights.expected += expected;
+            match of(round).result(best) {
+                ContestResult::Apart => counts.apart += 1,
+                ContestResult::Slowed => counts.slowed += 1,
+                ContestResult::Overlap => counts.overlaps += 1,
+                ContestResult::Turns(expected) => {
+                    counts.turns += 1;
+                    counts.expected += expected;
                 }
-                Sight::Nothing => (),
+                ContestResult::Nothing => (),
             }
         }
-        sights
+        counts
     }
 }
 
@@ -210,22 +210,22 @@ impl Contest {
     ///
     /// Disturbance makes speeds alone too low and so the sum too high: to prove two cores they are
     /// the best of all rounds, to prove one core those of the same round, at the same clock.
-    fn sight(&self, best: [f64; 2]) -> Sight {
+    fn result(&self, best: [f64; 2]) -> ContestResult {
         let WindowPair { window, running, at_once, speeds, .. } = self.together;
         if at_once >= COMPARABLE {
             let sum = |alone: [f64; 2]| over(speeds[0], alone[0]) + over(speeds[1], alone[1]);
             let beside_own = sum(self.alone);
             return match sum(best) {
-                beside_best if beside_best >= APART => Sight::Apart,
-                _ if beside_own > 0.0 && beside_own <= SHARED => Sight::Slowed,
-                _ => Sight::Overlap,
+                beside_best if beside_best >= APART => ContestResult::Apart,
+                _ if beside_own > 0.0 && beside_own <= SHARED => ContestResult::Slowed,
+                _ => ContestResult::Overlap,
             };
         }
         let expected = running[0] * running[1];
         match at_once {
-            EDGES.. => Sight::Overlap,
-            _ if window >= SEES_TURNS && expected >= EXPECTED => Sight::Turns(expected),
-            _ => Sight::Nothing,
+            EDGES.. => ContestResult::Overlap,
+            _ if window >= SEES_TURNS && expected >= EXPECTED => ContestResult::Turns(expected),
+            _ => ContestResult::Nothing,
         }
     }
 }

@@ -227,7 +227,7 @@ impl Body for CpuSharing {
 }
 
 impl CpuSharing {
-    /// Finds out whose CPUs those are that are `query` on `machine`; `files` are those that the machine was read
+    /// Sharing of the CPUs that `query` names on `machine`; `files` are those that the machine was read
     /// from. The machine is watched for one `pause`, unless it is a captured one.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 use corun_measure::execution::ExecutionError;
 use corun_measure::experiment::{
     ArmOutcome, BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Stopping,
-    Unobserved, go_on, run_experiment,
+    Unobserved, resume_experiment, run_experiment,
 };
 use corun_record::{Arm, EndReason, Ending, Evidence, Placement, Sample, SmtState};
 
@@ -321,8 +321,14 @@ fn blocks_that_go_on_are_those_that_would_have_followed() {
     };
     let run = |finished: &[Sample], mut stopping: After| {
         let (mut fake, finished) = (Fake::default(), finished.to_vec());
-        let done =
-            go_on(&arms(), &schedule(1), finished, &mut stopping, &mut fake, &mut Unobserved);
+        let done = resume_experiment(
+            &arms(),
+            &schedule(1),
+            finished,
+            &mut stopping,
+            &mut fake,
+            &mut Unobserved,
+        );
         (done.unwrap(), fake.ran.len())
     };
     let (whole, _) = run(&[], until(None, BLOCKS));

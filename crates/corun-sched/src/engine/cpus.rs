@@ -75,7 +75,7 @@ impl Engine<'_> {
             return self.call(cpu);
         };
         self.settle(cpu);
-        if self.state.task(task).inside.left == 0 && !self.go_on(cpu, task) {
+        if self.state.task(task).inside.left == 0 && !self.advance(cpu, task) {
             return self.call(cpu);
         }
         let is_over = self.cpus[cpu].slice_end.is_some_and(|end| end <= self.state.now);
@@ -265,7 +265,7 @@ impl Engine<'_> {
         if self.state.waiting > 0 && self.policy.calls_siblings() {
             self.call_idle_siblings(cpu);
         }
-        if self.state.task(task).inside.left == 0 && !self.go_on(cpu, task) {
+        if self.state.task(task).inside.left == 0 && !self.advance(cpu, task) {
             self.call(cpu);
         }
     }

@@ -10,7 +10,7 @@ use super::{Engine, TaskId};
 
 impl Engine<'_> {
     /// Does the steps of the running task of a CPU that take no time; whether it still runs then.
-    pub(super) fn go_on(&mut self, cpu: usize, task: TaskId) -> bool {
+    pub(super) fn advance(&mut self, cpu: usize, task: TaskId) -> bool {
         let load = self.load;
         while self.state.task(task).inside.left == 0 {
             let inside = &mut self.state.task_mut(task).inside;

@@ -1,4 +1,4 @@
-//! Fills of a cache by cores that are not simulated that all share: others' work on the same machine.
+//! Fills of a shared cache by cores that are not simulated: the work of others on the same machine.
 //!
 //! Their lines come at a steady mean rate into sets at random (a Poisson process). A set learns of those that came
 //! when it is next asked for something, so that they cost no time until then.

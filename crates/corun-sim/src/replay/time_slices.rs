@@ -105,8 +105,8 @@ impl<F: InstructionSource> TimeSlicedSource<F> {
         now >= self.over || self.given >= self.most
     }
 
-    /// True if a program can go on now.
-    fn goes_on(&mut self, program: usize, now: u64) -> bool {
+    /// True if a program can continue now.
+    fn can_continue(&mut self, program: usize, now: u64) -> bool {
         if self.have_ended[program] {
             return false;
         }
@@ -138,12 +138,12 @@ impl<F: InstructionSource> InstructionSource for TimeSlicedSource<F> {
 
     fn pass(&mut self, now: u64) -> Option<u64> {
         let (running, count) = (self.running, self.programs.len());
-        if !self.is_over(now) && self.goes_on(running, now) {
+        if !self.is_over(now) && self.can_continue(running, now) {
             return Some(now);
         }
         let next = (1..=count)
             .map(|ahead| (running + ahead) % count)
-            .find(|&program| self.goes_on(program, now))?;
+            .find(|&program| self.can_continue(program, now))?;
         let (instructions, begin) = (self.given, self.begin);
         let is_cut = instructions >= self.most;
         let left = if is_cut { self.over.saturating_sub(now) } else { 0 };

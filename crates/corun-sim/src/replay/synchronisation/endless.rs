@@ -24,8 +24,8 @@ enum Wait {
 
 /// A thread's waits, and how far it is.
 #[derive(Debug, Default)]
-struct Course {
-    /// Coming waits, with its position.
+struct WaitProgress {
+    /// Coming waits, each with its position.
     waits: VecDeque<(u64, Wait)>,
     /// The number of its first turn, before which it does not begin.
     first_turn: Option<usize>,
@@ -37,7 +37,7 @@ pub(super) fn drop_endless(
     turns: &[RoundRobin],
     spins: &mut HashMap<ThreadId, VecDeque<Spin>>,
 ) -> HashSet<(ThreadId, u64)> {
-    let mut courses: HashMap<ThreadId, Course> = HashMap::new();
+    let mut courses: HashMap<ThreadId, WaitProgress> = HashMap::new();
     for (number, turn) in turns.iter().enumerate() {
         let course = courses.entry(turn.thread).or_default();
         course.first_turn.get_or_insert(number);
@@ -90,14 +90,14 @@ pub(super) fn drop_endless(
     endless
 }
 
-impl Course {
+impl WaitProgress {
     fn has_begun(&self, next_turn: usize) -> bool {
         self.first_turn.is_none_or(|first| first <= next_turn)
     }
 }
 
 /// Up to where a thread can go.
-fn reached(courses: &HashMap<ThreadId, Course>, thread: ThreadId, next_turn: usize) -> u64 {
+fn reached(courses: &HashMap<ThreadId, WaitProgress>, thread: ThreadId, next_turn: usize) -> u64 {
     let Some(course) = courses.get(&thread) else { return u64::MAX };
     match course.waits.front() {
         _ if !course.has_begun(next_turn) => 0,
@@ -106,7 +106,7 @@ fn reached(courses: &HashMap<ThreadId, Course>, thread: ThreadId, next_turn: usi
     }
 }
 
-fn pass(courses: &mut HashMap<ThreadId, Course>, thread: ThreadId) {
+fn pass(courses: &mut HashMap<ThreadId, WaitProgress>, thread: ThreadId) {
     if let Some(course) = courses.get_mut(&thread) {
         course.waits.pop_front();
     }

@@ -16,10 +16,10 @@ pub(crate) const CALL: &[u8] = &[0x0f, 0x05];
 pub(crate) const WORK: &[u8] = &[0x48, 0xff, 0xc1];
 
 /// A step of a thread: which one, by which code, where, and its place among the markers of all, or 0.
-pub(crate) type Did = (usize, &'static [u8], u64, u64);
+pub(crate) type MadeStep = (usize, &'static [u8], u64, u64);
 
 /// So many threads that do this.
-pub(crate) fn recorded(threads: u32, steps: &[Did]) -> (Trace, Vec<ThreadId>) {
+pub(crate) fn recorded(threads: u32, steps: &[MadeStep]) -> (Trace, Vec<ThreadId>) {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     // The exchange is also the second instruction of what begins before it.
     let blocks = [
@@ -50,7 +50,7 @@ pub(crate) fn recorded(threads: u32, steps: &[Did]) -> (Trace, Vec<ThreadId>) {
 }
 
 /// Steps with places in this order, for what has a marker.
-pub(crate) fn in_this_order(steps: &[(usize, &'static [u8], u64)]) -> Vec<Did> {
+pub(crate) fn in_this_order(steps: &[(usize, &'static [u8], u64)]) -> Vec<MadeStep> {
     let with_marker = |code: &[u8]| code[0] == 0xf0 || code == CALL;
     let steps = steps.iter().zip(1..).map(|(&(thread, code, place), order)| {
         (thread, code, place, if with_marker(code) { order } else { 0 })

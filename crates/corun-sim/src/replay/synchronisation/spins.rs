@@ -136,7 +136,7 @@ fn takers(changes: &[Change]) -> HashSet<(ThreadId, Code)> {
 #[cfg(test)]
 mod tests {
     use crate::replay::synchronisation::made::{
-        Did, EXCHANGE, GIVE_AND_TRY, INCREMENT, POLL, STORE, in_this_order, recorded,
+        EXCHANGE, GIVE_AND_TRY, INCREMENT, MadeStep, POLL, STORE, in_this_order, recorded,
     };
     use crate::replay::synchronisation::spins::*;
 
@@ -145,7 +145,7 @@ mod tests {
         in_order(&in_this_order(steps))
     }
 
-    fn in_order(steps: &[Did]) -> [Vec<Spin>; 2] {
+    fn in_order(steps: &[MadeStep]) -> [Vec<Spin>; 2] {
         let (trace, threads) = recorded(2, steps);
         let watched = Watched::new(&trace, &threads).unwrap();
         let mut spins = spins(&watched, &threads).unwrap();

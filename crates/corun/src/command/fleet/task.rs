@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use corun_fleet::layout::Directory;
-use corun_fleet::{Plan, Ran, Runner};
+use corun_fleet::{Plan, Runner, TaskEnd};
 use corun_record::Exit;
 
 use crate::problem::{Problem, code, say};
@@ -28,11 +28,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let number = arguments.first.saturating_add(arguments.index);
     let ran = corun_fleet::run(&plan, &directory, number, runner, &AtomicBool::new(false))?;
     Ok(code(match ran {
-        Ran::DoneBefore => {
+        TaskEnd::DoneBefore => {
             say(&format!("corun: task {number} has an answer of an earlier attempt"));
             Exit::Done
         }
-        Ran::Ended(result) => match result.failure {
+        TaskEnd::Ended(result) => match result.failure {
             None => Exit::Done,
             Some(failure) => {
                 say(&format!("corun: task {number} failed on {}: {failure}", result.attempt.node));

@@ -7,7 +7,7 @@ use crate::replay::synchronisation::Synchronisation;
 use crate::replay::synchronisation::made::{INCREMENT, POLL, STORE, WORK, in_this_order, recorded};
 
 /// A step of a thread: which one, by which code, and where.
-type Did = (usize, &'static [u8], u64);
+type MadeStep = (usize, &'static [u8], u64);
 
 const FLAG: u64 = 0x100;
 const TICKETS: u64 = 0x200;
@@ -15,7 +15,7 @@ const TICKETS: u64 = 0x200;
 const POLLS: [usize; 3] = [1, 2, 50];
 
 /// For which thread each one waits, and for which of its stores at the place; in its order.
-fn waits_of(threads: u32, steps: &[Did], place: u64) -> Vec<Vec<(u32, usize)>> {
+fn waits_of(threads: u32, steps: &[MadeStep], place: u64) -> Vec<Vec<(u32, usize)>> {
     let (trace, ids) = recorded(threads, &in_this_order(steps));
     let mut order = Synchronisation::of(&trace, &ids).unwrap();
     let mut stores: HashMap<u32, Vec<u64>> = HashMap::new();
@@ -38,7 +38,7 @@ fn waits_of(threads: u32, steps: &[Did], place: u64) -> Vec<Vec<(u32, usize)>> {
     ids.iter().map(of).collect()
 }
 
-fn polls(thread: usize, in_vain: usize, place: u64) -> Vec<Did> {
+fn polls(thread: usize, in_vain: usize, place: u64) -> Vec<MadeStep> {
     vec![(thread, POLL, place); in_vain + 1]
 }
 
@@ -95,7 +95,7 @@ fn at_a_barrier_all_wait_for_the_last_one() {
 #[test]
 fn a_ticket_lock_is_passed_on_in_the_order_of_tickets() {
     for in_vain in POLLS {
-        let mut steps: Vec<Did> = Vec::new();
+        let mut steps: Vec<MadeStep> = Vec::new();
         let order = [0, 1, 2, 1, 0, 2, 2, 1, 0];
         // All draw a ticket before the first of them leaves the lock.
         for round in order.chunks(3) {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What the binary is made of: a change in one of them is a change of the binary.
+/// Sources of the binary: a change in one of them is a change of the binary.
 const SOURCES: [&str; 5] = ["crates/*/src", "models", "studies", "Cargo.toml", "Cargo.lock"];
 
 fn main() {

@@ -18,7 +18,7 @@ const CONFIDENCE: f64 = 0.95;
 const PRACTICAL: f64 = 0.02;
 /// The most runs of each number.
 const MAX_RUNS: u32 = 160;
-/// What is packed, in bytes: several blocks for each thread.
+/// Input that is packed, in bytes: several blocks for each thread.
 const INPUT_BYTES: usize = 24 << 20;
 
 fn main() {
@@ -125,13 +125,13 @@ fn hyperfine(input: &Path, most: u32, runs: u32) -> Option<Vec<Vec<f64>>> {
     Some(results["results"].as_array().into_iter().flatten().map(times).collect())
 }
 
-/// What a scan carries.
+/// State of a scan.
 struct Scan {
     /// The number of threads with the least mean time.
     best: u32,
     /// The numbers whose means are within the practical bound.
     equal: Vec<u32>,
-    /// Whether each other number is shown to be worse, or to be as good.
+    /// True if each other number is shown to be worse, or to be as good.
     is_sure: bool,
 }
 

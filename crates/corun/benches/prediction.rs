@@ -1,5 +1,5 @@
-//! What `corun predict` costs and carries: the time of the whole answer, how far answers from different windows are apart, and
-//! what more time buys.
+//! Cost and accuracy of `corun predict`: the time of the whole answer, how far answers from different windows are apart,
+//! and what more time buys.
 //!
 //! `cargo bench -p corun --bench prediction` does all three; `-- time`, `-- spread` and `-- budget` choose. `time` needs a
 //! machine that does nothing else, the others do not, since simulated cycles do not depend on what the machine does.
@@ -66,8 +66,8 @@ fn time(programs: &[Program]) {
     }
 }
 
-/// Whether an answer says how far another one may be off: two answers from other windows are compared by the intervals of
-/// the choice of windows, and by the printed ones, which hold the model's error, too.
+/// Check whether an answer says how far another one may be off: two answers from other windows are compared by the
+/// intervals of the choice of windows, and by the printed ones, which hold the model's error, too.
 fn spread(programs: &[Program]) {
     println!("Answers of {} seeds on zen4, the work of two copies on a core:", SEEDS.len());
     let (mut pairs, mut by_windows, mut printed) = (0_u32, 0_u32, 0_u32);
@@ -103,7 +103,7 @@ fn spread(programs: &[Program]) {
     says("the printed intervals", printed);
 }
 
-/// How far answers are from that of the most time.
+/// Distance of answers from that of the most time.
 fn budget(programs: &[Program]) {
     println!(
         "Distance from the mean answer of --max-time {}s on zen4:",

@@ -21,7 +21,7 @@ pub(crate) fn this_machine() -> Result<MachineSummary, Problem> {
     Ok(machine_summary(&Machine::read(root)?, root))
 }
 
-/// Where a document goes, found writable before anything is done, and when the command began.
+/// Destination of a document, found writable before anything is done, and when the command began.
 pub(crate) struct Answer {
     head: Head,
     json: Option<Destination>,

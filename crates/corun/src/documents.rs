@@ -11,7 +11,7 @@ use corun_record::{excerpt, shown};
 use crate::keeping;
 use crate::problem::Problem;
 
-/// Whether this name stands for a file.
+/// True if this name stands for a file.
 pub(crate) fn is_file(name: &str) -> bool {
     name == "-" || name.contains('/') || name.ends_with(".json") || Path::new(name).exists()
 }

@@ -12,7 +12,7 @@ use crate::terminal;
 /// A way to write a result as text.
 pub(crate) type Form<T> = fn(&T) -> String;
 
-/// Where a result goes, and in which form.
+/// Destinations of a result, each with its form.
 pub(crate) struct Exports<T> {
     files: Vec<(Destination, Form<T>)>,
     keeper: Keeper,
@@ -43,12 +43,12 @@ impl<T: Document> Exports<T> {
         Ok(Self { files, keeper: Keeper::new::<T>() })
     }
 
-    /// The same for a result of which something is kept already.
+    /// The exports of a result of which something is kept already.
     pub(crate) fn kept_by(self, keeper: Keeper) -> Self {
         Self { keeper, ..self }
     }
 
-    /// Whether a person gets to see the result: no file takes standard output.
+    /// True if a person gets to see the result: no file takes standard output.
     pub(crate) fn are_beside_a_view(&self) -> bool {
         !self.files.iter().any(|(file, _)| file.is_standard_output())
     }

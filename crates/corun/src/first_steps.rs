@@ -14,7 +14,7 @@ use crate::terminal;
 /// Long enough to see a CPU that other work keeps busy, short enough not to be waited for.
 const WATCH: Duration = Duration::from_millis(250);
 
-/// What to try, and what it answers.
+/// Commands to try, each with what it answers.
 const STEPS: [(&str, &str); 4] = [
     ("corun threads -- ./solver -j {workers}", "how many workers, and on which CPUs"),
     ("corun measure -- COMMAND", "what sharing a core does to a program"),

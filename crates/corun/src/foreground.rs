@@ -44,7 +44,7 @@ pub(crate) struct Foreground {
     has_terminal: bool,
 }
 
-/// How a command ended.
+/// End of a command.
 pub(crate) struct Ended(ExitStatus);
 
 impl Foreground {
@@ -84,7 +84,7 @@ impl Foreground {
         Ok(Self { process: child.id().cast_signed(), has_terminal })
     }
 
-    /// Its process group.
+    /// Process group.
     pub(crate) fn group(&self) -> u32 {
         self.process.cast_unsigned()
     }
@@ -185,7 +185,7 @@ fn not_watched(error: io::Error) -> Problem {
     )
 }
 
-/// Whether corun's group has the terminal, so that it can be handed on.
+/// True if corun's group has the terminal, so that it can be handed on.
 fn has_terminal() -> bool {
     // SAFETY: asks about descriptor 0 and this process.
     io::stdin().is_terminal() && unsafe { libc::tcgetpgrp(0) == libc::getpgrp() }

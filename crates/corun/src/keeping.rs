@@ -1,4 +1,4 @@
-//! What is kept of a command: its answer, and each finished block or cell before it.
+//! Keeping of a command's results: its answer, and each finished block or cell before it.
 //!
 //! A store that cannot be written is remarked on, once; the answer is shown all the same.
 
@@ -20,7 +20,7 @@ use corun_study::StudyObserver;
 
 use crate::problem::{Problem, complain};
 
-/// Where runs are kept.
+/// Arguments for the store of runs.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct StoreArguments {
     /// Keep runs in FILE and find them there [default: CORUN_STORE, else corun/corun.db in XDG_DATA_HOME or
@@ -38,7 +38,7 @@ struct KeepRequest {
     store: StoreArguments,
     /// The subcommand, such as `bench run`.
     command: String,
-    /// Whether its answer is kept.
+    /// True if its answer is kept.
     is_kept: bool,
 }
 
@@ -171,7 +171,7 @@ impl Keeper {
         Self { state: State::Opened(Box::new((store, Growing::going_on(number)))) }
     }
 
-    /// Whether anything is to be kept.
+    /// True if anything is to be kept.
     pub(crate) fn is_asked(&self) -> bool {
         !matches!(self.state, State::Nothing)
     }
@@ -226,7 +226,7 @@ impl Keeper {
     }
 }
 
-/// What is not kept is no failure of the command.
+/// Remarks on a run that is not kept, which is no failure of the command.
 fn remark(error: &StoreError) {
     let why = on_one_line(&error.to_string());
     complain(&format!("corun: this run is not kept: {why}\n  {}", error.next_step()));

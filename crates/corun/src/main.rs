@@ -1,4 +1,4 @@
-//! What sharing a core does to a program.
+//! corun: the effects of sharing a core on a program.
 //!
 //! The story: parse the command line, let one subcommand do its work, and end with its exit code.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

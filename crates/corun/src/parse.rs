@@ -19,7 +19,7 @@ pub(crate) fn grammar() -> Command {
     help::with_endings(CommandLine::command())
 }
 
-/// What was asked for, and the path of its subcommand, such as `trace info`.
+/// The parsed command line, and the path of its subcommand, such as `trace info`.
 ///
 /// # Errors
 /// The exit code, once help was shown or a mistake reported.
@@ -136,7 +136,7 @@ fn option_after_command(
     ))
 }
 
-/// Whether a word is this option, with or without its value.
+/// True if a word is this option, with or without its value.
 fn is_called(argument: &Arg, word: &OsString) -> bool {
     let word = word.to_string_lossy();
     let long = word.strip_prefix("--").map(|it| it.split_once('=').map_or(it, |(name, _)| name));

@@ -42,12 +42,12 @@ impl Problem {
         }
     }
 
-    /// The same problem, of this file.
+    /// The problem, of this file.
     pub(crate) fn in_file(self, file: &Path) -> Self {
         Self { sentence: format!("{}: {}", shown(file), self.sentence), ..self }
     }
 
-    /// The same problem with another way out.
+    /// The problem with another next step.
     pub(crate) fn with_next_step(self, next_step: impl Into<String>) -> Self {
         Self { next_step: next_step.into(), ..self }
     }

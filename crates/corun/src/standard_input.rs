@@ -14,7 +14,7 @@ use crate::problem::{Problem, say};
 /// The most of standard input that is kept.
 const KEPT: InputKind = InputKind { name: "standard input", most: 1 << 30 };
 
-/// Whether standard input is a pipe or a socket, so that a second run could not read what the first one did.
+/// True if standard input is a pipe or a socket, so that a second run could not read what the first one did.
 pub(crate) fn is_used_up() -> bool {
     // Without /proc, /dev/stdin does not exist, so the descriptor itself is asked.
     let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
@@ -60,7 +60,7 @@ fn kept(input: impl Read) -> Result<PathBuf, Problem> {
     Ok(PathBuf::from(format!("/proc/{}/fd/{descriptor}", std::process::id())))
 }
 
-/// Whether a program runs that could read standard input and does not, and nothing was said of it.
+/// True if a program runs that could read standard input and does not, and nothing was said of it.
 static IS_LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Leaves standard input alone for as long as corun runs.
@@ -80,7 +80,7 @@ pub(crate) fn remark_on_unread_pipe() {
     }
 }
 
-/// Whether bytes wait on standard input.
+/// True if bytes wait on standard input.
 fn is_filled() -> bool {
     let mut count: libc::c_int = 0;
     // SAFETY: the call writes one integer.

@@ -1,4 +1,4 @@
-//! What the terminal can show, and showing it.
+//! Abilities of the terminal, and output to it.
 
 use std::io::{ErrorKind, Write};
 
@@ -27,7 +27,7 @@ pub(crate) fn set_colour(choice: ColorChoice) {
     choice.write_global();
 }
 
-/// Whether standard output is coloured: as `--color` says, else as NO_COLOR (<https://no-color.org>), CLICOLOR and
+/// True if standard output is coloured: as `--color` says, else as NO_COLOR (<https://no-color.org>), CLICOLOR and
 /// CLICOLOR_FORCE (<https://bixense.com/clicolors>) say, else on a terminal.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub(crate) fn has_colour() -> bool {

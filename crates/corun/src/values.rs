@@ -8,7 +8,7 @@ use corun_machine::CpuSet;
 use corun_record::PageSize;
 use regex::Regex;
 
-/// How large the pages of a simulated program's data are.
+/// Size of the pages of a simulated program's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Pages {
     /// 4 KiB
@@ -170,7 +170,7 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// How busy other cores are: a number from 0 to 1.
+/// Load of other cores: a number from 0 to 1.
 ///
 /// # Errors
 /// A sentence on what was expected.

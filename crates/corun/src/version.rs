@@ -25,7 +25,7 @@ pub(crate) fn long() -> &'static str {
     &LONG
 }
 
-/// Whether the notices were asked for, too.
+/// True if the notices were asked for, too.
 pub(crate) fn wants_notices() -> bool {
     std::env::args_os().any(|argument| argument == "--verbose")
 }

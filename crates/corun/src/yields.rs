@@ -9,7 +9,7 @@ use crate::problem::Problem;
 /// The largest yield that can be meant: no core has more logical CPUs.
 const LARGEST: f64 = 64.0;
 
-/// What `--yield` was given.
+/// Value of `--yield`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Yields {
     /// These.

@@ -37,7 +37,7 @@ use corun_machine::switch::{LeftBecause, left_by_corun};
 
 use crate::problem::{Problem, say};
 
-/// What corun can be asked to do.
+/// Subcommands of corun.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Find how many threads to use, and on which CPUs
@@ -92,7 +92,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether its answer is kept in the store.
+    /// True if its answer is kept in the store.
     pub(crate) fn is_kept(&self) -> bool {
         match self {
             Self::Threads(_)

@@ -20,7 +20,7 @@ const SHELL: &[&str] = &[
     "unalias", "unset", "until", "wait", "while",
 ];
 
-/// What only bash has (its manual, "Bash Builtin Commands" and "Compound Commands").
+/// Commands that only bash has (its manual, "Bash Builtin Commands" and "Compound Commands").
 const BASH: &[&str] = &[
     "((",
     "[[",
@@ -53,12 +53,12 @@ const BASH: &[&str] = &[
 /// Operators that a shell would not hand on.
 const OPERATORS: &[&str] = &["|", "||", "&&", "|&", "&", ">", ">>", "<", "2>", "2>>", "2>&1", "&>"];
 
-/// Where a program is looked for.
+/// Search path of a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SearchPath<'a> {
     /// The environment variable PATH.
     pub(super) path: Option<&'a OsStr>,
-    /// Where relative paths start, if not in corun's own directory.
+    /// Directory in which relative paths start, if not in corun's own directory.
     pub(super) directory: Option<&'a Path>,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn check_on(command: &[OsString], search: SearchPath<'_>) -> Result<(
     ))
 }
 
-/// What a name that no program has stands for.
+/// Meaning of a name that no program has.
 #[derive(Debug, PartialEq, Eq)]
 enum Meant {
     /// A program that is not there.
@@ -149,7 +149,7 @@ impl Meant {
     }
 }
 
-/// Whether a word is `NAME=VALUE`.
+/// True if a word is `NAME=VALUE`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
@@ -157,7 +157,7 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Whether there is a file of this name, executable or not: errors are reported where it is started.
+/// True if there is a file of this name, executable or not: errors are reported where it is started.
 fn exists(name: &OsStr, search: SearchPath<'_>) -> bool {
     // What is written for each number of workers is not known yet.
     if name.as_bytes().windows(9).any(|it| it == b"{workers}") {

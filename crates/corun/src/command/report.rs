@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     plots: Option<PathBuf>,
 }
 
-/// Where the page goes if nothing else is said.
+/// Default file of the page.
 const PAGE: &str = "report.html";
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 impl Arguments {
-    /// Whether a result is read from this file.
+    /// True if a result is read from this file.
     fn is_read(&self, path: &Path) -> bool {
         let of = |path: &Path| std::fs::canonicalize(path).ok();
         let own = of(path);

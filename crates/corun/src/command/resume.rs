@@ -13,7 +13,7 @@ use crate::problem::Problem;
 
 /// A run to resume.
 pub(super) struct Resumed {
-    /// What it was begun with.
+    /// Arguments that it was begun with.
     pub(super) arguments: Box<measure::Arguments>,
     pub(super) earlier: Earlier,
     pub(super) keeper: Keeper,

@@ -81,7 +81,7 @@ enum Figure {
 }
 
 impl ServiceArguments {
-    /// What was typed, as the work that is wanted, if it is a service; touches nothing.
+    /// Request of a service from what was typed, if it is one; touches nothing.
     ///
     /// # Errors
     /// If it is said twice where a figure stands.
@@ -114,7 +114,7 @@ impl ServiceArguments {
         }))))
     }
 
-    /// Where the figures stand, as far as that was said.
+    /// Locations of the figures, as far as they were given.
     fn report(&self, throughput: Option<&Regex>) -> Result<LoadReport, Problem> {
         let mut throughputs: Vec<Location> =
             throughput.cloned().map(Location::Text).into_iter().collect();

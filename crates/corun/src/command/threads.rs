@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// What is best, and how long it is looked for.
+/// Goal of the search, and its limits.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 struct SearchArguments {

@@ -1,4 +1,4 @@
-//! What a command traces: any program, or a built-in workload as a program of its own.
+//! Target that a command traces: any program, or a built-in workload as a program of its own.
 //!
 //! The options are those of every command that traces.
 
@@ -38,7 +38,7 @@ pub(super) struct TracedArguments {
     command: Vec<OsString>,
 }
 
-/// How long a worker of a traced workload works on this machine, unless its operations are given.
+/// Time that a worker of a traced workload works on this machine, unless its operations are given.
 pub(super) const WORK_TIME: Duration = Duration::from_millis(20);
 
 /// The commands of corun that start programs, and wait for them.
@@ -47,7 +47,7 @@ const STARTERS: [&str; 4] = ["bench", "measure", "study", "threads"];
 /// A program with its name.
 #[derive(Debug, Clone)]
 pub(super) struct NamedProgram {
-    /// Its command or workload, as a line.
+    /// Command or workload, as a line.
     pub(super) name: String,
     /// The option of `corun predict` that names it.
     pub(super) option: [String; 2],
@@ -66,7 +66,7 @@ impl NamedProgram {
 }
 
 impl TracedArguments {
-    /// Whether nothing, or one program, is named.
+    /// True if nothing, or one program, is named.
     pub(super) fn is_one_at_most(&self) -> bool {
         self.workload.len() + usize::from(!self.command.is_empty()) <= 1
     }

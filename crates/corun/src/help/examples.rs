@@ -5,9 +5,9 @@
 /// One example.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Example {
-    /// What the line does.
+    /// Effect of the line.
     pub(crate) does: &'static str,
-    /// What to type.
+    /// Line to type.
     pub(crate) line: &'static str,
 }
 

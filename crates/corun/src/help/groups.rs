@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
-/// What a user is about, and the subcommands for it, the likeliest first.
+/// Aims of a user, with the subcommands for each, the likeliest first.
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Ask",

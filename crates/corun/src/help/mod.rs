@@ -34,7 +34,7 @@ pub(crate) fn examples_of(path: &str) -> &'static [Example] {
     EXAMPLES.iter().find(|(of, _)| *of == path).map_or(&[], |(_, examples)| examples)
 }
 
-/// What the exit status of a subcommand says, beside its number.
+/// Meanings of a subcommand's exit statuses, each beside its number.
 pub(crate) fn exit_codes(path: &str) -> Vec<(String, &'static str)> {
     let mut codes: Vec<(String, &'static str)> =
         Exit::ALL.into_iter().map(|exit| ((exit as u8).to_string(), exit.meaning())).collect();

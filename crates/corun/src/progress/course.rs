@@ -1,4 +1,4 @@
-//! What is known of how far work has come, as a person reads it: a share, the time left, a rate.
+//! Course of work so far, as a person reads it: a share, the time left, a rate.
 //!
 //! It has no clock and no terminal. What is not known is left out: no share without a total, no time left before
 //! there is a rate.
@@ -44,7 +44,7 @@ impl Course {
         (self.stage, self.begun, self.done) = (stage, now, 0);
     }
 
-    /// The same stage does something else.
+    /// Names another part of the same stage.
     pub(super) fn does(&mut self, what: String) {
         self.stage.what = what;
     }
@@ -94,7 +94,7 @@ impl Course {
         Some(self.limit.map_or(left, |limit| left.min(limit.saturating_sub(now))))
     }
 
-    /// What stands beside the bar.
+    /// Text beside the bar.
     pub(super) fn text(&self, now: Duration) -> String {
         let left = match (self.left(now), self.limit) {
             (Some(left), _) => Some(format!("{} left", about(left))),
@@ -108,7 +108,7 @@ impl Course {
         parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    /// How much of an unknown whole is done, and how quickly.
+    /// Count of an unknown whole, and its rate.
     fn count(&self, now: Duration) -> Option<String> {
         let Stage { unit, total, .. } = self.stage;
         if total.is_some() || unit.is_empty() || self.done == 0 {
@@ -122,8 +122,8 @@ impl Course {
         Some(format!("{} {unit}{rate}", short(self.done as f64)))
     }
 
-    /// How long all of it takes, once it is known that this is more than a minute; only once. Of several pieces with
-    /// a common limit, the limit is said at once.
+    /// Announcement of the time for all of it, once it is known that this is more than a minute; only once. Of
+    /// several pieces with a common limit, the limit is said at once.
     pub(super) fn announcement(&mut self, now: Duration) -> Option<String> {
         let (whole, said) = match (self.left(now), self.limit, self.stage.total) {
             (Some(left), _, _) => (now + left, format!("about {}", about(now + left))),

@@ -38,7 +38,7 @@ struct Line {
     course: Mutex<Course>,
 }
 
-/// How progress is shown.
+/// Manner in which progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     /// On one line, drawn again and again.
@@ -55,8 +55,8 @@ impl StepProgress {
         Self::shown(if quiet { Manner::Hidden } else { Manner::Bar })
     }
 
-    /// The same while a program runs that writes where corun writes: on the same terminal only a line of text now and
-    /// then.
+    /// A line for progress while a program runs that writes where corun writes: on the same terminal only a line of
+    /// text now and then.
     #[expect(clippy::disallowed_methods, reason = "nothing is written")]
     pub(crate) fn beside_a_program(quiet: bool) -> Self {
         match std::io::stdout().is_terminal() {

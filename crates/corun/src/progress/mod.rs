@@ -1,4 +1,4 @@
-//! How long work goes, on one line of a terminal; silent anywhere else.
+//! Progress of long work, on one line of a terminal; silent anywhere else.
 //!
 //! Crates tell of their work through the trait `corun_record::Progress`; experiments, suites and studies through
 //! observers of their own, which have more to say.
@@ -80,12 +80,12 @@ impl SuiteProgress {
         Self { line, items, blocks: None, at: 0, item: String::new() }
     }
 
-    /// The same for items of so many blocks each.
+    /// Progress of items of so many blocks each.
     pub(crate) fn of_blocks(self, blocks: u32) -> Self {
         Self { blocks: Some(blocks), ..self }
     }
 
-    /// The same for what ends so long after it began at the latest.
+    /// Progress of what ends so long after it began at the latest.
     pub(crate) fn ends_before(self, limit: Duration) -> Self {
         self.line.ends_before(limit);
         self

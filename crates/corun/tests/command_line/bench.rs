@@ -25,7 +25,7 @@ fn bench(outcome: &Outcome) -> Bench {
         .unwrap_or_else(|error| panic!("{error}\n{}{}", outcome.output, outcome.errors))
 }
 
-/// What `corun bench list --json` writes with these arguments.
+/// List that `corun bench list --json` writes with these arguments.
 fn list(arguments: &[&str]) -> Vec<WorkloadDescription> {
     let list = Outcome::of(corun(["bench", "list", "--json"]).args(arguments));
     fitting::<WorkloadList>(&list.output).body.workloads

@@ -8,7 +8,7 @@ use crate::common::{Outcome, Scratch, corun};
 const QUICK: [&str; 5] =
     ["capacity", "--measure", "--blocks=2", "--warmup=0", "--sample-time=20ms"];
 
-/// Whether it ran to its end; beside other work two blocks may be too few for an answer.
+/// True if it ran to its end; beside other work two blocks may be too few for an answer.
 fn is_done(outcome: &Outcome) -> bool {
     matches!(outcome.exit, Some(0 | 5))
 }

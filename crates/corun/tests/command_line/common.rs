@@ -36,7 +36,7 @@ pub(crate) fn measure(arms: &str, blocks: u32) -> Command {
     corun(["measure", "--warmup=0", "--seed=1", "--placement", arms, "--blocks", &blocks])
 }
 
-/// What a finished corun left behind.
+/// Outcome of a finished corun.
 pub(crate) struct Outcome {
     pub exit: Option<i32>,
     pub output: String,

@@ -46,7 +46,7 @@ impl Groups {
         one.or_else(|_| two()).expect("the group takes a quota");
     }
 
-    /// The same command in the innermost group.
+    /// The command in the innermost group.
     fn inside(&self, command: &Command) -> Command {
         let mut inside = Command::new("sh");
         let procs = self.0.last().expect("a group").join("cgroup.procs");

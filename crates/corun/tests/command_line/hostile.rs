@@ -135,7 +135,7 @@ const LINES: &[&str] = &[
     "smt @",
 ];
 
-/// What files hold: each form as far as its reader comes, and then what nobody expects.
+/// Contents of files: each form as far as its reader comes, and then what nobody expects.
 fn contents() -> Vec<Vec<u8>> {
     let model = include_str!("../../../../models/zen4.toml");
     let hostile = HOSTILE;

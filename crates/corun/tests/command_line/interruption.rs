@@ -97,7 +97,7 @@ pub(crate) fn ignoring(command: &mut Command, signal: Signal) -> &mut Command {
     }
 }
 
-/// Whether [`SHOW_IGNORED`] has named a signal.
+/// True if [`SHOW_IGNORED`] has named a signal.
 pub(crate) fn is_ignored(signal: Signal, shown: &str) -> bool {
     let mask = shown.trim().rsplit(['\t', ' ']).next().expect("a mask");
     let mask = u64::from_str_radix(mask, 16).unwrap_or_else(|_| panic!("no mask: {shown:?}"));
@@ -193,7 +193,7 @@ pub(crate) fn ended_by(corun: Child, signal: Signal) -> Outcome {
     Outcome::from(corun.wait_with_output().expect("corun ends"))
 }
 
-/// How many processes have the folder on their command line, workers' children included.
+/// Number of processes that have the folder on their command line, workers' children included.
 fn processes_about(scratch: &Scratch) -> usize {
     let folder = scratch.path().display().to_string();
     processes()
@@ -206,7 +206,7 @@ pub(crate) fn children_of(parent: u32) -> Vec<i32> {
     processes().filter(|&id| state(id).is_some_and(|(_, its)| its == parent)).collect()
 }
 
-/// Whether a process has ended; one that nobody has collected yet has ended too.
+/// True if a process has ended; one that nobody has collected yet has ended too.
 pub(crate) fn is_gone(id: i32) -> bool {
     state(id).is_none_or(|(state, _)| matches!(state, 'Z' | 'X'))
 }

@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::common::{Outcome, Scratch, corun};
 
-/// Where each kind of file is named; `FILE` for it.
+/// Lines that name each kind of file; `FILE` for it.
 const LINES: &[&[&str]] = &[
     &["models", "check", "FILE.toml"],
     &["models", "show", "FILE.toml"],

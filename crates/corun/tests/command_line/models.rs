@@ -46,7 +46,7 @@ fn a_model_is_written_as_json_with_its_version() {
     assert_eq!(model["back"]["rob"]["sharing"]["policy"], "partitioned");
 }
 
-/// Whether a line that begins with the resource of this path says its value.
+/// True if a line that begins with the resource of this path says its value.
 fn is_shown(text: &str, path: &str, value: &str) -> bool {
     let (resource, rest) = path.split_once('.').unwrap_or((path, ""));
     // Of several resources of a name each has a line, and none its number.

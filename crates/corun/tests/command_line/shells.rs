@@ -9,7 +9,7 @@ use corun_testing::skip;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker};
 
-/// Whether a program of the system can be started.
+/// True if a program of the system can be started.
 fn has(program: &str) -> bool {
     Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok()
 }

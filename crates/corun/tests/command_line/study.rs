@@ -190,20 +190,20 @@ fn predictions_are_what_the_simulator_gives_now() {
     let kept = SimulatedCycles::kept();
     let mut made = 0;
     for prediction in predictions() {
-        for (program, seats) in prediction.needed() {
+        for (program, layouts) in prediction.needed() {
             if !MADE_AGAIN.contains(&program.to_string().as_str()) {
-                for seats in seats {
-                    assert!(kept.of(&prediction.core, &program, seats).is_some(), "{program}");
+                for layout in layouts {
+                    assert!(kept.of(&prediction.core, &program, layout).is_some(), "{program}");
                 }
                 continue;
             }
-            let now = engine.cycles(&prediction.core, &program, &seats).unwrap();
-            for (seats, now) in seats.iter().zip(now) {
-                let kept = kept.of(&prediction.core, &program, *seats).expect("a kept prediction");
+            let now = engine.cycles(&prediction.core, &program, &layouts).unwrap();
+            for (layout, now) in layouts.iter().zip(now) {
+                let kept = kept.of(&prediction.core, &program, *layout).expect("a kept prediction");
                 let ratio = now.mean / kept.mean;
                 assert!(
                     (ratio - 1.0).abs() < TOLERANCE,
-                    "{program}, {seats:?}: {now:?} now, {kept:?} kept; if that is meant, CORUN_BLESS=1"
+                    "{program}, {layout:?}: {now:?} now, {kept:?} kept; if that is meant, CORUN_BLESS=1"
                 );
                 made += 1;
             }

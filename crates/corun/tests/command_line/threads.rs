@@ -56,7 +56,7 @@ fn cpus_of(arm: &str) -> Vec<u32> {
     layout.arms[0].cpus.clone()
 }
 
-/// How the threads were kept in place, without repetition.
+/// Pinnings of the threads, without repetition.
 fn pinning(run: &Run) -> Vec<Pinning> {
     let mut pinning: Vec<_> = run.samples.iter().map(|sample| sample.evidence.pinning).collect();
     pinning.dedup();

@@ -13,7 +13,7 @@ use crate::common::{Outcome, Scratch, corun, wait_until};
 
 const SIGNALS: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::HUP, Signal::KILL];
 
-/// What lies in a folder.
+/// Names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

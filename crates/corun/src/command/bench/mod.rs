@@ -40,7 +40,7 @@ enum Action {
 }
 
 impl Arguments {
-    /// Whether its answer is kept in the store.
+    /// True if its answer is kept in the store.
     pub(super) fn is_kept(&self) -> bool {
         match &self.action {
             Some(Action::Run(_) | Action::MemoryHierarchy(_)) => true,

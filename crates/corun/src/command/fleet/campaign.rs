@@ -1,4 +1,4 @@
-//! What names a campaign on the command line: its file before it is submitted, its directory from then on.
+//! Name of a campaign on the command line: its file before it is submitted, its directory from then on.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ pub(super) struct CampaignArguments {
     pilot: bool,
 }
 
-/// What runs the tasks.
+/// Engine that runs the tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Engine {
     /// Slurm, one node a task
@@ -97,7 +97,7 @@ impl CampaignArguments {
     }
 }
 
-/// What a node would refuse is found wrong before anything is submitted.
+/// Checks before anything is submitted that no node would refuse a task.
 fn check_tasks(plan: &Plan) -> Result<(), Problem> {
     let different: BTreeSet<&Vec<String>> = plan.tasks.iter().map(|it| &it.arguments).collect();
     for arguments in different {

@@ -58,7 +58,7 @@ pub(super) fn run(action: &Action) -> Result<ExitCode, Problem> {
     }
 }
 
-/// What a campaign will submit, and what that costs.
+/// Plan of a campaign's submission, and its cost.
 fn plan(arguments: &PlanArguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(&arguments.json)?;
     let (directory, plan) = arguments.campaign.planned()?;
@@ -94,7 +94,7 @@ fn keep(arguments: &StateArguments) -> Result<ExitCode, Problem> {
     Ok(code(Exit::Done))
 }
 
-/// What waits or runs ends; answers stay.
+/// Cancels what waits or runs; answers stay.
 fn cancel(arguments: &SubmittedArguments) -> Result<ExitCode, Problem> {
     let (_, plan) = arguments.read()?;
     let tasks = match slurm::queue(&SlurmCommands, &plan.campaign)? {

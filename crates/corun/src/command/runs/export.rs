@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     place: PlaceArguments,
 }
 
-/// Where they go.
+/// Destination of the export.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 #[group(required = true, multiple = true, args = ["json", "csv", "directory"])]

@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 struct ImportedRun {
     origin: Origin,
     document: String,
-    /// What it was made of, if not of itself.
+    /// Source it was made of, if not of itself.
     source: Option<String>,
 }
 

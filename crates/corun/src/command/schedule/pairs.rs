@@ -12,7 +12,7 @@ use crate::problem::Problem;
 #[derive(Debug, Clone)]
 pub(super) struct NamedPairs {
     pub(super) file: PathBuf,
-    /// What its kinds are called here, in its order; their own names if there are none.
+    /// Names of its kinds here, in its order; their own names if there are none.
     kinds: Vec<String>,
 }
 

@@ -72,7 +72,7 @@ pub(super) fn run(
     Ok(code(Exit::Done))
 }
 
-/// How good the predictions are, if anything was measured. A block without a prediction counts as one of
+/// Agreement of the predictions, if anything was measured. A block without a prediction counts as one of
 /// 0 cycles, so that its error is the whole.
 fn agreement_of(blocks: &[SimulatedBlock]) -> Option<BlockAgreement> {
     let pair = |one: &SimulatedBlock| Some((one.predicted.unwrap_or(0.0), one.measured?));

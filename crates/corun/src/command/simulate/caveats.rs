@@ -1,4 +1,4 @@
-//! What limits trust in simulated figures, a sentence each.
+//! Limits of trust in simulated figures, a sentence each.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the documents of a simulation have in common.
+//! Parts that the documents of a simulation have in common.
 
 use std::collections::BTreeMap;
 

@@ -83,7 +83,7 @@ pub(super) fn run(
     Ok(code(Exit::Done))
 }
 
-/// What was executed before the counted instructions is too little for caches to be warm.
+/// Caveat that too little was executed before the counted instructions for caches to be warm.
 fn of_cold_start(trace: &Trace, part: Part, simulated: &Simulated) -> Option<Caveat> {
     let of_thread = trace.threads().iter().find(|thread| thread.id == part.thread);
     let all = of_thread.map_or(simulated.instructions, |thread| thread.instructions);

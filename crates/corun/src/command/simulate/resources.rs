@@ -1,4 +1,4 @@
-//! What each resource is worth to siblings: the same workers with one resource at a time shared otherwise.
+//! Value of each resource to siblings: the same workers with one resource at a time shared otherwise.
 
 use corun_model::Resource;
 use corun_model::{CoreModel, Policy};

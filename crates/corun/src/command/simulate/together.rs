@@ -220,7 +220,7 @@ fn opened(files: &[PathBuf]) -> Result<Vec<Trace>, Problem> {
     Ok(traces)
 }
 
-/// What each worker is called: its trace, and its thread where there are several.
+/// Name of each worker: its trace, and its thread where there are several.
 fn names(files: &[PathBuf], processes: &[Process<'_>]) -> Vec<String> {
     let mut names = Vec::new();
     for (file, process) in files.iter().zip(processes) {
@@ -241,7 +241,7 @@ pub(super) struct SimulationJob {
     pub(super) mapping: ThreadMapping,
     pub(super) phase: usize,
     pub(super) phases: usize,
-    /// Where each worker begins, if not where the phase says.
+    /// Begin of each worker, if not where the phase says.
     pub(super) offsets: Vec<f64>,
 }
 
@@ -310,7 +310,7 @@ fn plans(
     Ok(plans)
 }
 
-/// Whether there are not too many cores, and all workers are there that wait for each other.
+/// Checks that there are not too many cores, and that all workers are there that wait for each other.
 fn fits(mapping: &ThreadMapping, processes: &[Process<'_>], workers: usize) -> Result<(), Problem> {
     let ordered = || processes.iter().filter(|process| process.is_ordered());
     let seated = mapping.workers().count();

@@ -46,7 +46,7 @@ struct RestoreArguments {
     wait: bool,
 }
 
-/// How the switch is to be used; the same for all who switch.
+/// Arguments of using the switch; the same for all who switch.
 #[derive(Debug, Args)]
 pub(super) struct SwitchArguments {
     /// Do not ask before switching (a question is only asked on a terminal)
@@ -61,7 +61,7 @@ pub(super) struct SwitchArguments {
 }
 
 impl SwitchArguments {
-    /// What the switch is to do.
+    /// Options of the switch.
     pub(super) fn options(&self) -> SwitchOptions {
         SwitchOptions { repair_cpusets: self.repair_cpusets, wait: self.wait }
     }
@@ -93,7 +93,7 @@ fn status(json: &JsonFile) -> Result<ExitCode, Problem> {
 }
 
 impl RestoreArguments {
-    /// What corun has changed comes back.
+    /// Restores what corun has changed.
     fn run(&self) -> Result<ExitCode, Problem> {
         let options = SwitchOptions { wait: self.wait, ..SwitchOptions::default() };
         let restored = switch::restore_left(&options)?;

@@ -15,7 +15,7 @@ pub(super) struct PredictionArguments {
 }
 
 impl PredictionArguments {
-    /// What the programs of the study take on the core of the publication, and which could not be simulated.
+    /// Cycles of the study's programs on the core of the publication, and those that could not be simulated.
     ///
     /// # Errors
     /// If corun does not find its own executable, which runs built-in workloads.

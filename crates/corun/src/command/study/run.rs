@@ -94,7 +94,7 @@ fn exit(result: &StudyResult) -> Exit {
 }
 
 impl Arguments {
-    /// How SMT is switched, where that is asked for, possible and agreed to.
+    /// Options of switching SMT, where that is asked for, possible and agreed to.
     fn switch_options(&self) -> Result<Option<SwitchOptions>, Problem> {
         if !self.smt_switch {
             return Ok(None);

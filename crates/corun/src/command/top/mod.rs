@@ -92,7 +92,7 @@ enum Sort {
     Name,
 }
 
-/// What a tree is made of.
+/// Relation that a tree is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Tree {
     /// Processes below those that started them
@@ -155,7 +155,7 @@ fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// What is shown: the machine, and what it does.
+/// Opened source: the machine, and what it does.
 struct Opened {
     machine: Machine,
     source: Box<dyn Source + Send>,

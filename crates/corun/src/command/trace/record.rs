@@ -199,7 +199,7 @@ impl Arguments {
     }
 }
 
-/// What was done, for people.
+/// Summary of what was done, for people.
 fn summary(outcome: &TraceOutcome, bytes: u64, output: &Path) -> String {
     let TraceOutcome { traced, recorded, threads, took, native, .. } = outcome;
     let seconds = took.as_secs_f64();

@@ -1,4 +1,4 @@
-//! Where a trace is written: standard output, a pipe, or a file that is there once it is complete.
+//! Destination of a trace: standard output, a pipe, or a file that is there once it is complete.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ impl Writable {
         Ok(Self { path: path.to_owned(), kind })
     }
 
-    /// What the trace is written to.
+    /// File that the trace is written to.
     pub(super) fn writer(&self) -> Result<File, Problem> {
         let file = match &self.kind {
             Kind::Direct(file) => file,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use corun_record::{Document, FleetStatus, Record};
 use tempfile::TempDir;
 
-/// How long anything may take on a busy machine.
+/// Time that anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until something is so.
@@ -27,7 +27,7 @@ pub(crate) struct Scratch {
     slurm: Option<PathBuf>,
 }
 
-/// What a finished corun left behind.
+/// Outcome of a finished corun.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) exit: Option<i32>,
@@ -127,7 +127,7 @@ impl Scratch {
         self.done(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// What `corun fleet` says of the campaign's directory: `status` or `collect`.
+    /// Status by `corun fleet` of the campaign's directory: `status` or `collect`.
     fn said(&self, action: &str) -> FleetStatus {
         let directory = self.directory();
         let text = self.done(&["fleet", action, "--json", "-", directory.to_str().expect("text")]);

@@ -215,7 +215,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Whether this host has the two CPUs of a node, so that Slurm can bind to them.
+/// True if this host has the two CPUs of a node, so that Slurm can bind to them.
 pub(crate) fn two_cpus() -> bool {
     std::thread::available_parallelism().is_ok_and(|it| it.get() == 2)
 }
@@ -259,7 +259,7 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// Whether a process has a file at or below a path open.
+/// True if a process has a file at or below a path open.
 fn has_open(process: u32, path: &Path) -> bool {
     let Ok(files) = std::fs::read_dir(format!("/proc/{process}/fd")) else { return false };
     files.flatten().any(|it| std::fs::read_link(it.path()).is_ok_and(|it| it.starts_with(path)))

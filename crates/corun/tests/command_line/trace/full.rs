@@ -12,7 +12,7 @@ use crate::common::{Outcome, Scratch};
 
 const LIMITED: [(&str, u64); 3] = [("dynamorio", 5 << 20), ("qemu", 5 << 20), ("ptrace", 16 << 10)];
 
-/// What is reported and kept when the file of the trace can grow no further.
+/// Checks what is reported and kept when the file of the trace can grow no further.
 #[track_caller]
 fn ends_early(tracer: &str, outcome: &Outcome, file: &Path, reason: &str) {
     assert_eq!(outcome.exit, Some(1), "{tracer}: {}", outcome.errors);

@@ -19,7 +19,7 @@ use crate::common::{Outcome, Scratch, corun};
 
 const TRACERS: [&str; 3] = ["dynamorio", "qemu", "ptrace"];
 
-/// Whether a tracer works here; a skip if not. Tried once: stepping even a small program takes seconds.
+/// True if a tracer works here; a skip if not. Tried once: stepping even a small program takes seconds.
 fn works(tracer: &str) -> bool {
     static TRIED: [OnceLock<Result<(), String>>; TRACERS.len()] =
         [const { OnceLock::new() }; TRACERS.len()];
@@ -102,7 +102,7 @@ fn info(file: &Path) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}{}", outcome.output, outcome.errors))
 }
 
-/// What `corun trace check` says, and that a trace can be read to its end.
+/// Output of `corun trace check`; checks that a trace can be read to its end.
 #[track_caller]
 fn check(file: &Path) -> String {
     let outcome = Outcome::of(corun(["trace", "check"]).arg(file));

@@ -1,4 +1,4 @@
-//! What a sweep begins with: nothing, or the cells of an earlier one.
+//! Start of a sweep: nothing, or the cells of an earlier one.
 
 use corun_record::{Document, PredictionSweep, Record};
 use corun_store::{Filter, UnfinishedSweep};
@@ -12,12 +12,12 @@ use crate::problem::{Problem, say};
 pub(super) struct Beginning {
     /// All cells, with the predictions that an earlier sweep has.
     pub(super) sweep: PredictionSweep,
-    /// What keeps the new ones.
+    /// Keeper of the new ones.
     pub(super) keeper: Keeper,
 }
 
 impl Beginning {
-    /// What the arguments ask for.
+    /// Earlier cells that the arguments ask for.
     ///
     /// # Errors
     /// If the earlier sweep cannot be read, or has other options.

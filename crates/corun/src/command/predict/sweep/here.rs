@@ -43,7 +43,7 @@ struct Course {
     since: Instant,
     all: usize,
     is_quiet: bool,
-    /// How many cells have ended, and what keeps them.
+    /// Number of cells that have ended, and their keeper.
     state: Mutex<(usize, Keeper)>,
 }
 

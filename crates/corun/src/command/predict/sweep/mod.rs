@@ -22,7 +22,7 @@ use crate::values::{self, Words};
 
 use earlier::Beginning;
 
-/// What several predictions at once need.
+/// Arguments of several predictions at once.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Several predictions")]
 pub(super) struct SweepArguments {
@@ -46,7 +46,7 @@ pub(super) struct SweepArguments {
 }
 
 impl SweepArguments {
-    /// Whether there is anything that a single prediction has no use for.
+    /// True if there is anything that a single prediction has no use for.
     pub(super) fn is_asked_for(&self) -> bool {
         let is_resumed = self.resume.is_some() || self.resume_any;
         let is_large = self.jobs.is_some() || self.slurm.directory().is_some();

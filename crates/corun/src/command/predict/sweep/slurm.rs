@@ -14,7 +14,7 @@ use crate::command::traced::NamedProgram;
 use crate::problem::{Problem, say};
 use crate::values;
 
-/// How a sweep goes to Slurm.
+/// Arguments of a sweep through Slurm.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Slurm")]
 pub(super) struct SlurmArguments {
@@ -103,7 +103,7 @@ pub(super) fn run(typed: &TypedSweep<'_>, directory: &Path) -> Result<Prediction
     Ok(sweep)
 }
 
-/// What corun does on a node: the cells of one program. They are kept in a store in the directory, so that a task that runs
+/// Task of corun on a node: the cells of one program. They are kept in a store in the directory, so that a task that runs
 /// again goes on with what it had.
 fn task(
     typed: &TypedSweep<'_>,

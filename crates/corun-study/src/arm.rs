@@ -13,9 +13,9 @@ use serde::{Deserialize, Deserializer};
 pub struct StudyArm {
     /// The placement, its number left out.
     shape: Placement,
-    /// Its number.
+    /// Number of cores or workers.
     amount: Option<Amount>,
-    /// Whether it runs with SMT switched off.
+    /// True if it runs with SMT switched off.
     pub is_smt_off: bool,
 }
 
@@ -62,7 +62,7 @@ impl StudyArm {
         if self.is_smt_off { SmtState::Off } else { SmtState::On }
     }
 
-    /// The same placement in the other state of SMT.
+    /// The placement in the other state of SMT.
     pub fn with_smt(self, state: SmtState) -> Self {
         Self { is_smt_off: state == SmtState::Off, ..self }
     }

@@ -1,4 +1,4 @@
-//! How far the predicted and the measured column of a study lie from what was published.
+//! Errors of the predicted and the measured column of a study against the published figures.
 
 use corun_record::{ColumnError, DescribedFigure, Estimate, ModelRole, StudyColumn, StudyFigure};
 

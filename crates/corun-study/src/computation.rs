@@ -1,5 +1,5 @@
-//! What corun computes from published figures: ratios that follow from two of them, and the few
-//! kinds of sums that show what a conclusion rests on.
+//! Computations from published figures: ratios that follow from two of them, and the few kinds of
+//! sums that show what a conclusion rests on.
 
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub enum Computation {
         /// The members.
         of: Vec<String>,
     },
-    /// What `member` would have to be for `mean` to be the geometric mean of it and the others.
+    /// Value that `member` would need for `mean` to be the geometric mean of it and the others.
     MissingMember {
         /// The figure in doubt.
         member: String,
@@ -26,7 +26,7 @@ pub enum Computation {
         /// The other members.
         others: Vec<String>,
     },
-    /// How many calls a rate stands for: rate x seconds / operations credited for a call.
+    /// Number of calls that a rate represents: rate x seconds / operations credited for a call.
     Calls {
         /// The rate.
         of: String,
@@ -35,13 +35,13 @@ pub enum Computation {
         /// Operations credited for one call.
         credit: f64,
     },
-    /// How much of something is used.
+    /// Share of something that is used.
     Share {
-        /// What is used.
+        /// Used part.
         part: f64,
-        /// What there is.
+        /// Whole.
         whole: f64,
-        /// What is counted.
+        /// Unit.
         unit: String,
     },
     /// 1 - `new`/`old`, the time saved, beside `old`/`new` - 1, the work gained.
@@ -69,7 +69,7 @@ impl Computation {
         }
     }
 
-    /// What is wrong with a number of it that something is divided by.
+    /// Mistake in a number of it that something is divided by.
     pub(crate) fn invalid_number(&self) -> Option<&'static str> {
         let is_positive = |number: f64| number.is_finite() && number > 0.0;
         match self {

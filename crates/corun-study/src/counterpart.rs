@@ -17,14 +17,14 @@ use crate::prediction::SimulatedCycles;
 use crate::quantity::Quantity;
 use crate::study::Study;
 
-/// How an experiment ended.
+/// Outcome of an experiment.
 #[derive(Debug, Clone)]
 pub(crate) enum StepOutcome {
     /// It was run.
     Ran {
         /// The run, as an index.
         run: usize,
-        /// Its arms.
+        /// Arms of the experiment.
         arms: Vec<PlannedArm>,
     },
     /// Shares of jobs were measured, largest first.
@@ -254,7 +254,7 @@ fn compared(run: &Run, metric: Metric, arm: &Arm, against: &Arm) -> Result<Estim
         .ok_or_else(|| "its few runs differed too much to say".to_owned())
 }
 
-/// What a ratio of throughputs is to be multiplied by: arms of unlike size are compared by worker.
+/// Factor of a ratio of throughputs: arms of unlike size are compared by worker.
 fn factor(metric: Metric, arm: &Arm, against: &Arm) -> f64 {
     let [workers, others] = [arm.workers, against.workers].map(f64::from);
     match metric {

@@ -30,7 +30,7 @@ pub enum StudyError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The file is no study.
@@ -38,7 +38,7 @@ pub enum StudyError {
     ValidationError {
         /// The file's name.
         file: String,
-        /// Where, from 1.
+        /// Line, from 1.
         line: usize,
         /// The field, what was expected and what was found.
         sentence: String,
@@ -64,5 +64,5 @@ impl Actionable for StudyError {
     }
 }
 
-/// What is wrong, and the place in the text.
+/// Mistake, and the place in the text.
 pub(crate) type ValidationError = (usize, String);

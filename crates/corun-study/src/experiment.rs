@@ -12,40 +12,40 @@ use crate::shares::Shares;
 /// One arrangement of the publication, and how to measure it again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
-    /// Its name in the study.
+    /// Name in the study.
     pub id: String,
-    /// What was run, one line.
+    /// The published work, in one line.
     pub summary: String,
-    /// How to run it again, or why corun does not.
+    /// Rerun, or why corun does not.
     pub rerun: Result<Rerun, String>,
     /// The jobs whose shares of CPUs are its figures, if it is of that kind.
     pub shares: Option<Shares>,
 }
 
-/// How to measure an experiment again.
+/// Rerun of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rerun {
     /// A built-in workload.
     pub workload: String,
-    /// Its parameters.
+    /// Parameters of the workload.
     pub parameters: BTreeMap<String, String>,
     /// The arms.
     pub arms: Vec<StudyArm>,
-    /// What it asks of SMT.
+    /// Need of SMT.
     pub smt: SmtNeed,
     /// C, where it is not all cores.
     pub cores: Option<u32>,
     /// The part of the machine that everything is kept on.
     pub confine: Option<Fraction>,
-    /// What each worker did in the published time, in the workload's operations.
+    /// Work of each worker in the published time, in the workload's operations.
     pub work_per_worker: Option<f64>,
-    /// How long a run must take to be like the published one: many workers begin one after another.
+    /// Least duration of a run to be like the published one: many workers begin one after another.
     pub least_run: Duration,
-    /// What the workload stands for, where it is not the published one.
+    /// Published workload that it replaces, where it is another.
     pub stand_in: Option<String>,
 }
 
-/// What an experiment asks of SMT.
+/// Need of SMT by an experiment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SmtNeed {
@@ -61,7 +61,7 @@ pub enum SmtNeed {
 }
 
 impl Rerun {
-    /// What the publication counts for one operation of the workload.
+    /// Count of the publication for one operation of the workload.
     pub(crate) fn credit(&self) -> f64 {
         let row = corun_workload::find(&self.workload).ok().and_then(|it| it.descriptor().row);
         row.map_or(1.0, |row| match row.figure {

@@ -10,11 +10,11 @@ use crate::range::Range;
 /// A published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Its name, unique in the study.
+    /// Name, unique in the study.
     pub id: String,
     /// The experiment that measures it again, as an index.
     pub experiment: Option<usize>,
-    /// What it says.
+    /// Metric of the figure.
     pub metric: Metric,
     /// Of shares: which of the jobs, from 0 for the one with the largest.
     pub rank: Option<usize>,
@@ -22,9 +22,9 @@ pub struct Figure {
     pub arm: Option<StudyArm>,
     /// The arm it is compared with.
     pub against: Option<StudyArm>,
-    /// What it is counted in.
+    /// Quantity of the figure.
     pub quantity: Quantity,
-    /// What was published.
+    /// Published value.
     pub value: Value,
     /// Digits after the decimal point of the published value, in the unit of `quantity`.
     pub decimals: u32,
@@ -37,11 +37,11 @@ pub struct Figure {
     pub user_s: Vec<f64>,
     /// CPU time in the kernel, likewise.
     pub system_s: Vec<f64>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Option<String>,
 }
 
-/// What was published of a figure, in the unit of its [`Quantity`].
+/// Published value of a figure, in the unit of its [`Quantity`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A number, and the range that its digits leave.
@@ -65,12 +65,12 @@ pub struct RatioOf {
     /// A constant factor, for instance 2 where one side did twice the work.
     #[serde(default = "one")]
     pub factor: f64,
-    /// What stands for a figure that has a time for each worker.
+    /// Representative of a figure that has a time for each worker.
     #[serde(default)]
     pub by: By,
 }
 
-/// What stands for the times of several workers.
+/// Representative of the times of several workers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
@@ -86,8 +86,8 @@ pub(crate) fn figure_of<'f>(figures: &'f [Figure], id: &str) -> Option<&'f Figur
     figures.iter().find(|figure| figure.id == id)
 }
 
-/// What was published of the figure of this id, which others refer to; where it has a time for
-/// each worker, `by` says which stands for all.
+/// Published range of the figure of this id, which others refer to; where it has a time for each
+/// worker, `by` says which stands for all.
 pub(crate) fn range_of(figures: &[Figure], id: &str, by: By) -> Range {
     let range = figure_of(figures, id).and_then(|figure| figure.range(figures, by));
     range.expect("references were checked on loading")
@@ -126,7 +126,7 @@ impl RatioOf {
 }
 
 impl By {
-    /// What stands for these.
+    /// Representative of these.
     pub(crate) fn of(self, seconds: &[Range]) -> Range {
         Range::of_all(seconds, |all| match self {
             Self::Makespan => all.fold(0.0, f64::max),

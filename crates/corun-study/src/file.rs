@@ -86,10 +86,10 @@ pub(crate) struct FileFigure {
     pub ratio: Option<RatioOf>,
     /// Other figures whose measured values make the counterpart of `ratio`.
     pub measured_as: Option<RatioOf>,
-    /// Whether there is a published value at all, or only a measured one.
+    /// True if there is a published value at all, or only a measured one.
     #[serde(default = "yes")]
     pub published: bool,
-    /// What the last published digit counts; the last digit typed where it is left out.
+    /// Value of the last published digit; the last digit typed where it is left out.
     pub precision: Option<f64>,
     #[serde(default)]
     pub is_truncated: bool,
@@ -153,13 +153,13 @@ pub(crate) struct Column {
     pub is_truncated: bool,
     /// The columns that it follows from: one over the other.
     pub ratio: Option<[String; 2]>,
-    /// Whether there is a published value at all, or only a measured one.
+    /// True if there is a published value at all, or only a measured one.
     #[serde(default = "yes")]
     pub published: bool,
 }
 
 impl Column {
-    /// Whether each row has a number for it.
+    /// True if each row has a number for it.
     pub(crate) fn is_typed(&self) -> bool {
         self.ratio.is_none() && self.published
     }
@@ -180,14 +180,14 @@ fn yes() -> bool {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     pub row: String,
-    /// What the publication calls it.
+    /// Name in the publication.
     pub name: Option<String>,
     pub unit: Option<String>,
     pub values: Vec<Spanned<f64>>,
     pub notes: Option<RowNotes>,
 }
 
-/// What a reader should know of a row, or of single columns of it.
+/// Notes for the reader of a row, or of single columns of it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum RowNotes {

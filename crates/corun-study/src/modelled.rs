@@ -14,7 +14,7 @@ use crate::figure::{Figure, figure_of};
 use crate::following::add_following;
 use crate::quantity::Quantity;
 
-/// How a study's figures are modelled.
+/// Model of a study's figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     settings: Parameters,
@@ -84,7 +84,7 @@ struct FileFigure {
     of: Of,
 }
 
-/// What stands for the row of a table.
+/// Placeholder of the row of a table.
 pub(crate) const ROW: &str = "{row}";
 /// The level of the interval that runs with different seeds are given.
 const LEVEL: f64 = 0.9;
@@ -164,7 +164,7 @@ pub(crate) fn row<'a>(pattern: &str, id: &'a str) -> Option<&'a str> {
 }
 
 impl Model {
-    /// What a figure is to the model, or what those are that it follows from.
+    /// Role of a figure in the model, or of those that it follows from.
     pub fn role(&self, figure: &Figure) -> ModelRole {
         let is = |list: &dyn Fn(&str) -> bool| {
             list(&figure.id) || figure.members().into_iter().any(|id| list(id))

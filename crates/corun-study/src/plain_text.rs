@@ -1,5 +1,5 @@
-//! What a study file says ends up on terminals and in tables: none of it may steer a terminal or
-//! break a line.
+//! Plain text of study files, which ends up on terminals and in tables: none of it may steer a
+//! terminal or break a line.
 
 use corun_record::on_one_line;
 use toml::Spanned;

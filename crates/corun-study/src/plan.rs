@@ -35,7 +35,7 @@ pub struct Host<'a> {
 /// An experiment as it is run here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyStep {
-    /// What is done with SMT.
+    /// Use of SMT.
     pub setting: Setting,
     /// The logical CPUs that everything is kept on.
     pub confine: Option<CpuSet>,
@@ -57,7 +57,7 @@ pub(crate) struct Sizes {
     pub timeout: Duration,
 }
 
-/// What a step does with SMT.
+/// Use of SMT by a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// Nothing.
@@ -73,12 +73,12 @@ pub enum Setting {
 pub struct PlannedArm {
     /// As the study names it.
     pub arm: StudyArm,
-    /// Its id in the run, or why it cannot run.
+    /// Id in the run, or why it cannot run.
     pub id: Result<String, String>,
 }
 
 impl Study {
-    /// How each experiment would run on a machine, or why nothing of it is possible there.
+    /// Plan of each experiment on a machine, or why nothing of it is possible there.
     pub fn plans(&self, host: &Host) -> Vec<Result<StudyStep, String>> {
         let plan_of = |(index, experiment): (usize, &Experiment)| {
             if let Some(shares) = &experiment.shares {
@@ -91,7 +91,7 @@ impl Study {
         self.experiments.iter().enumerate().map(plan_of).collect()
     }
 
-    /// Whether a step measures the counterpart of any figure.
+    /// Checks that a step measures the counterpart of any figure.
     fn is_worth_running(
         &self,
         index: usize,
@@ -238,7 +238,7 @@ fn check_workload(rerun: &Rerun) -> Result<(), String> {
     }
 }
 
-/// What to do with SMT, and the machine as it then is.
+/// Setting of SMT, and the machine as it then is.
 fn setting<'a>(need: SmtNeed, host: &Host<'a>) -> Result<(Setting, &'a Machine), String> {
     let cores = usable_cores(host.machine);
     match (need, has_siblings(&cores), host.with_smt_on) {

@@ -1,4 +1,4 @@
-//! What a figure is counted in, and how to bring it to the form that figures are compared in.
+//! Quantity of a figure, and its conversion to the form that figures are compared in.
 
 use corun_record::Metric;
 

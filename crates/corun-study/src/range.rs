@@ -1,5 +1,5 @@
-//! What a published figure may have been before it was rounded, and how that carries over to what is
-//! computed from it: interval arithmetic of positive numbers.
+//! Range of a published figure before it was rounded, and how that carries over to what is computed
+//! from it: interval arithmetic of positive numbers.
 
 /// A number and what its digits leave open.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -25,16 +25,16 @@ use crate::shares::{MeasuredShares, SharesError};
 use crate::sizes::{least_time, weight};
 use crate::study::Study;
 
-/// How a study is run.
+/// Settings of a study's run.
 #[derive(Debug)]
 pub struct Settings {
-    /// How long it may take.
+    /// Time limit.
     pub max_time: Duration,
     /// The rows that are wanted.
     pub selection: Selection,
-    /// What programs take on the core of the publication.
+    /// Cycles of programs on the core of the publication.
     pub cycles: SimulatedCycles,
-    /// How SMT is switched; `None`: it is left alone.
+    /// Options of switching SMT; `None`: it is left alone.
     pub switch: Option<SwitchOptions>,
     /// The seed of every random order; by default a fresh one for each experiment.
     pub seed: Option<u64>,
@@ -200,7 +200,7 @@ fn machine_with_smt_on(options: &SwitchOptions) -> Result<Machine, RunError> {
     Ok(machine?)
 }
 
-/// What was measured with fewer blocks than planned.
+/// Figures measured with fewer blocks than planned.
 fn cut_short(experiments: &[Experiment], outcomes: &[StepOutcome], runs: &[Run]) -> Vec<String> {
     let sentence = |(experiment, outcome): (&Experiment, &StepOutcome)| match outcome {
         StepOutcome::Ran { run, .. } => {
@@ -297,7 +297,7 @@ struct StudyRunner<'a> {
     is_out_of_time: bool,
     /// The switch while experiments share a state of SMT, and the machine as it was before.
     held: Option<(SmtSwitch, InitialState)>,
-    /// What limits trust in shares.
+    /// Limits of trust in shares.
     caveats: Vec<Caveat>,
 }
 

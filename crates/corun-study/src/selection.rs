@@ -88,22 +88,22 @@ impl Study {
 const NEAREST: usize = 8;
 
 impl Selection {
-    /// Whether nothing was left out.
+    /// True if nothing was left out.
     pub fn is_all(&self) -> bool {
         self.is_all
     }
 
-    /// Whether the figure with this index is reported.
+    /// True if the figure with this index is reported.
     pub fn has_figure(&self, index: usize) -> bool {
         self.figures.contains(&index)
     }
 
-    /// Whether the experiment with this index is run.
+    /// True if the experiment with this index is run.
     pub fn has_experiment(&self, index: usize) -> bool {
         self.experiments.contains(&index)
     }
 
-    /// How many experiments are run, if all of them can be.
+    /// Number of experiments that are run, if all of them can be.
     pub fn experiments(&self) -> usize {
         self.experiments.len()
     }

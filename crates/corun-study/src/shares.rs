@@ -18,7 +18,7 @@ use corun_sched::{Costs, RunInterval, Settings, Slowdowns, Topology, load, sched
 /// Jobs on some CPUs, and over what time their shares are taken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
-    /// How many jobs.
+    /// Number of jobs.
     pub jobs: u32,
     /// The logical CPUs that they have.
     pub cpus: u32,
@@ -61,7 +61,7 @@ impl Shares {
         }
     }
 
-    /// What it takes to measure them well.
+    /// Time to measure them well.
     pub(crate) fn time(&self) -> Duration {
         (SETTLED + self.over + AROUND) * ROUNDS
     }

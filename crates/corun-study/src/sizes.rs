@@ -1,4 +1,4 @@
-//! How much of each experiment fits into the time allowed.
+//! Sizes of experiments: how much of each fits into the time allowed.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use corun_measure::experiment::{FEWEST_BLOCKS, FEWEST_CYCLES};
 
 use crate::plan::{Setting, Sizes, StudyStep};
 
-/// How long a run should take, where there is time enough.
+/// Time a run should take, where there is time enough.
 const COMFORTABLE: Duration = Duration::from_millis(150);
-/// What a run costs beside its work: processes, clock probes, evidence.
+/// Cost of a run beside its work: processes, clock probes, evidence.
 const AROUND_A_RUN: Duration = Duration::from_millis(30);
 /// The part of its time that a run is planned for: arms in which workers take turns need more.
 const SPARE: f64 = 0.7;
@@ -40,7 +40,7 @@ impl Sizes {
     }
 }
 
-/// What a step weighs beside others: its runs at the fewest blocks.
+/// Weight of a step beside others: its runs at the fewest blocks.
 pub(crate) fn weight(step: &StudyStep) -> u32 {
     match step.setting {
         Setting::Cycles => runs(step, FEWEST_CYCLES),

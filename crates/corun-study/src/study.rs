@@ -22,31 +22,31 @@ use crate::shares::Shares;
 pub struct Study {
     /// The name that users type.
     pub name: String,
-    /// What it is about, one line.
+    /// Subject in one line.
     pub title: String,
-    /// How long a rerun may take, unless the user says otherwise.
+    /// Time limit of a rerun, unless the user says otherwise.
     pub max_time: Duration,
-    /// Where it was published.
+    /// Citation of the publication.
     pub citation: Citation,
-    /// What it was measured on.
+    /// Machine that it was measured on.
     pub machine: PublishedMachine,
-    /// What else a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// How to measure it again.
+    /// Experiments that measure it again.
     pub experiments: Vec<Experiment>,
-    /// What was published.
+    /// Published figures.
     pub figures: Vec<Figure>,
-    /// What was concluded and does not follow, or has another name.
+    /// Conclusions that do not follow, or has another name.
     pub findings: Vec<Finding>,
     /// What was concluded and follows, as limits of ratios.
     pub conclusions: Vec<Conclusion>,
     /// How its figures are modelled, if they are.
     pub model: Option<Model>,
-    /// How its figures are predicted by simulation, if they are.
+    /// Prediction of its figures by simulation, if they are.
     pub prediction: Option<Prediction>,
 }
 
-/// Where figures were published.
+/// Citation of a publication.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
@@ -59,11 +59,11 @@ pub struct Citation {
     pub place: String,
     /// The year.
     pub year: u16,
-    /// Where to read it: an address, or a message's id.
+    /// Link to read it: an address, or a message's id.
     pub link: Option<String>,
 }
 
-/// What figures were measured on.
+/// Machine that figures were measured on.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedMachine {
@@ -77,7 +77,7 @@ pub struct PublishedMachine {
     pub smt_width: u32,
     /// The kernel, if it was published.
     pub kernel: Option<String>,
-    /// What else is known of it.
+    /// Notes on it.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -86,16 +86,16 @@ pub struct PublishedMachine {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// Its name, unique in the study.
+    /// Name, unique in the study.
     pub id: String,
-    /// What is wrong with it.
+    /// Kind of the mistake.
     #[serde(default)]
     pub kind: FindingKind,
-    /// What is claimed, in corun's own words.
+    /// Claim, in corun's own words.
     pub claim: String,
-    /// What the figures say.
+    /// Computations from the figures.
     pub computation: Vec<Computation>,
-    /// What the claim correction is.
+    /// Correction of the claim.
     pub correction: String,
 }
 
@@ -105,7 +105,7 @@ impl Study {
         figure_of(&self.figures, id)
     }
 
-    /// What was published of a figure, or follows from what was; `None` where nothing was.
+    /// Published value of a figure, or one that follows from what was published; `None` where nothing was.
     pub fn published(&self, figure: &Figure) -> Option<Published> {
         let Range { value, low, high } = figure.range(&self.figures, By::Makespan)?;
         let computed = matches!(figure.value, Value::Computed(_));

@@ -110,11 +110,11 @@ pub(crate) fn is_positive(number: f64) -> bool {
     number.is_finite() && number > 0.0
 }
 
-/// How a number was typed.
+/// Digits of a number as it was typed.
 struct Digits {
     /// Digits after the decimal point.
     decimals: u32,
-    /// What the last digit counts.
+    /// Value of the last digit.
     step: f64,
 }
 
@@ -134,7 +134,7 @@ impl Digits {
         Self { decimals, step }
     }
 
-    /// What a number may have been that was rounded, or cut, to these digits.
+    /// Range of a number that was rounded, or cut, to these digits.
     fn range(&self, value: f64, is_truncated: bool) -> Range {
         match is_truncated {
             true => Range { value, low: value, high: value + self.step },

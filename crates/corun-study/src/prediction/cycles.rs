@@ -1,4 +1,4 @@
-//! What an operation of a program takes on a core, beside others: simulated once and kept as data.
+//! Cycles of a program's operation on a core, beside others: simulated once and kept as data.
 //!
 //! `studies/simulated-cycles.csv` has those of the studies that come with corun, so that a study is shown with its
 //! predictions at once; a test holds a part of them to what the simulator gives now.

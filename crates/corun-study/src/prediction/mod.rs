@@ -20,7 +20,7 @@ use crate::experiment::Experiment;
 use crate::figure::{By, Figure, figure_of, range_of};
 use crate::quantity::Quantity;
 
-/// How a study's figures are predicted by simulation.
+/// Prediction of a study's figures by simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
     /// The core model.
@@ -37,20 +37,20 @@ pub struct Prediction {
 /// A program to simulate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SimulatedProgram {
-    /// What is executed.
+    /// Work of the program.
     pub work: Work,
-    /// Its threads that are workers.
+    /// Number of its threads that are workers.
     pub threads: u32,
 }
 
-/// What a program executes.
+/// Work of a program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
     /// A built-in workload.
     Workload {
-        /// Its name.
+        /// Name of the workload.
         name: String,
-        /// Its parameters, each as `name=value`.
+        /// Parameters, each as `name=value`.
         parameters: Vec<String>,
     },
     /// A command; `{operations}` in it is the number of operations.
@@ -66,7 +66,7 @@ pub struct WorkerLayout {
     pub cores: u32,
 }
 
-/// What says how long an operation takes on a core.
+/// Engine that gives the cycles of an operation on a core.
 pub trait CoreEngine {
     /// The cycles of an operation on each of these layouts of a core model.
     ///
@@ -80,7 +80,7 @@ pub trait CoreEngine {
     ) -> Result<Vec<Cycles>, String>;
 }
 
-/// How one figure is predicted.
+/// Predicted figure.
 #[derive(Debug, Clone, PartialEq)]
 struct PredictedFigure {
     figure: String,
@@ -100,7 +100,7 @@ struct Like {
     work: f64,
 }
 
-/// What the ends of a predicted range are: the least and the most of all phases.
+/// Ends of a predicted range: the least and the most of all phases.
 const LEVEL: f64 = 1.0;
 
 impl Prediction {

@@ -34,14 +34,14 @@ const WINDOWS: u32 = 8;
 const WINDOW: u64 = 40_000;
 /// Of the recorded instructions, those that fill caches and predictors.
 const WARM_UP: u64 = 80_000;
-/// What a loop executes at least, so that windows lie apart and what is around it does not count.
+/// Least length of a loop, in instructions, so that windows lie apart and what is around it does not count.
 const LOOP: u64 = 4 * WINDOWS as u64 * WINDOW;
 /// Operations of a worker in the shorter run of threads that share memory: more than it does in the time in which the
 /// tracing machine begins the next one.
 const SHARED_OPERATIONS: u64 = 64_000;
 /// Recordings of such threads of which one must have them all at work at the same time.
 const TRIES: usize = 5;
-/// What each may wait for the others in it, as a part of its time.
+/// Limit of the time for which each waits for the others in it, as a part of its time.
 const MOST_WAITING: f64 = 0.1;
 /// Offsets at which siblings meet.
 const PHASES: usize = 4;
@@ -67,7 +67,7 @@ impl CoreEngine for Simulator {
     }
 }
 
-/// What is simulated on.
+/// Simulated core.
 struct Core<'a> {
     model: &'a CoreModel,
     timings: &'a TimingTable,
@@ -124,7 +124,7 @@ impl Simulator {
         Err("its threads ran one after the other each time that they were recorded".to_owned())
     }
 
-    /// The same of one recording, from the beginning of the threads to their end: what twice as many operations take
+    /// Cycles of one recording, from the beginning of the threads to their end: what twice as many operations take
     /// longer. None if some of them waited.
     fn of_recorded_threads(
         &self,

@@ -1,4 +1,4 @@
-//! What each finding comes to, beside what it comes to by hand.
+//! Results of each finding, beside those computed by hand.
 
 /// The results of a finding's computations: value, low, high.
 fn results(study: &str, finding: &str) -> Vec<[f64; 3]> {

@@ -1,4 +1,4 @@
-//! How studies are laid out on machines made up from this one's description.
+//! Plans of studies on machines made up from this one's description.
 
 use corun_machine::Machine;
 use corun_study::{Host, Setting, Study, StudyStep};

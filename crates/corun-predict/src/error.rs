@@ -24,7 +24,7 @@ pub enum PredictError {
     TraceFile {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The trace could not be written where temporary files go.
@@ -35,7 +35,7 @@ pub enum PredictError {
     Temporary {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The trace cannot be read back.
@@ -47,7 +47,7 @@ pub enum PredictError {
     /// The program died.
     #[error("expected a program that ends by itself, found that `{program}` was {}", Ending::Killed(*signal))]
     Killed {
-        /// Its name, without the folder.
+        /// Name, without the folder.
         program: String,
         /// The signal's number.
         signal: i32,
@@ -58,7 +58,7 @@ pub enum PredictError {
          untraced"
     )]
     BecomesAnother {
-        /// Its name, without the folder.
+        /// Name, without the folder.
         program: String,
     },
     /// This machine's memory, as it was found, makes no model.

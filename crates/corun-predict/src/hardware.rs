@@ -11,7 +11,7 @@ use corun_machine::{Core, CpuSet, Machine};
 use corun_measure::cores::{usable_cores, why_no_siblings};
 use corun_record::SiblingEvidence;
 
-/// What says which logical CPUs share a core at the moment.
+/// Source that tells which logical CPUs share a core at the moment.
 pub trait SiblingSource {
     /// The cores with two or more usable logical CPUs, as these CPUs.
     ///
@@ -20,7 +20,7 @@ pub trait SiblingSource {
     fn cores(&self) -> Result<Vec<Vec<u32>>, ProbeError>;
 }
 
-/// How a slice of work on siblings ended.
+/// End of a slice of work on siblings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Slice<T> {
     /// No CPUs share a core; nothing was done.
@@ -29,7 +29,7 @@ pub enum Slice<T> {
     Kept {
         /// The CPUs.
         cpus: Vec<u32>,
-        /// What was done on them.
+        /// Result of the work.
         result: T,
     },
     /// These CPUs shared a core before it and not after it, so that what was done is thrown away.
@@ -72,7 +72,7 @@ impl<'a> HostSiblings<'a> {
         Self { machine, stop }
     }
 
-    /// How siblings are known here.
+    /// Evidence of siblings here.
     pub fn evidence(&self) -> SiblingEvidence {
         match self.machine.hypervisor {
             None => SiblingEvidence::Topology,
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// What each probe in turn finds.
+    /// Results of each probe in turn.
     struct Probes(RefCell<Vec<Vec<Vec<u32>>>>);
 
     impl Probes {

@@ -23,18 +23,18 @@ pub struct Core<'a> {
     pub timings: &'a TimingTable,
     /// The reason for choosing this core, as one sentence.
     pub reason: String,
-    /// Whether it is this host's own, so that what was measured is compared with what is predicted.
+    /// True if it is this host's own, so that what was measured is compared with what is predicted.
     pub is_own: bool,
     /// The caveats about the model, one sentence each.
     pub caveats: Vec<Caveat>,
 }
 
-/// What runs beside the program, and where.
+/// Load beside the program, and its place.
 #[derive(Default)]
 pub struct Beside {
     /// Placements with busy siblings: `full`, `full@K` and `packed`; none to predict the program alone.
     pub placements: Vec<Placement>,
-    /// Whether copies that take turns on one hardware thread are predicted, too.
+    /// True if copies that take turns on one hardware thread are predicted, too.
     pub stacked: bool,
     /// The program with the number of its threads in its command; copies of it run, if none.
     pub workers: Option<Workers>,
@@ -54,7 +54,7 @@ pub struct Job<'a> {
     pub workload: Option<TracedWorkload>,
     /// The cores, the first of which the program is measured for.
     pub cores: Vec<Core<'a>>,
-    /// What runs beside it.
+    /// Load beside it.
     pub beside: Beside,
     /// The tracer.
     pub tracer: TracerSelection<'a>,
@@ -70,11 +70,11 @@ pub struct Job<'a> {
     pub pages: PageSize,
     /// The time budget of native measurement; none to skip it.
     pub measure_for: Option<Duration>,
-    /// How the yield is measured on siblings of this host; none to skip it.
+    /// Measurement of the yield on siblings of this host; none to skip it.
     pub measure_siblings: Option<MeasureSiblings<'a>>,
     /// The file in which the trace is kept; none to discard it.
     pub keep: Option<PathBuf>,
-    /// How many simulations of one core run at a time.
+    /// Number of simulations of one core that run at a time.
     pub jobs: usize,
     /// About how long it may take, tracing left out.
     pub max_time: Duration,

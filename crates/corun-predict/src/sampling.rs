@@ -2,7 +2,7 @@
 
 use corun_trace::{FromCall, PreRun, PreRunResult, Samples, SystemCall, TracePlan};
 
-/// What to simulate.
+/// Part of a run to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     /// The whole run if it is short, windows spread over it if it is long.
@@ -13,7 +13,7 @@ pub enum Sampling {
     Start(u64),
     /// Windows of the run.
     Windows {
-        /// How many.
+        /// Number of windows.
         count: u32,
         /// Instructions of each.
         length: u64,
@@ -22,7 +22,7 @@ pub enum Sampling {
     },
 }
 
-/// How much of a long run is simulated.
+/// Effort: how much of a long run is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Windows.
@@ -30,15 +30,15 @@ pub struct Effort {
     /// Instructions of all warm-ups together, which the pipeline never sees but for the last of each: the less of a run is
     /// left out between windows, the less has passed by what caches hold.
     pub warm_ups: u64,
-    /// What chooses a place for each window in its part of the run; 0 for the middle.
+    /// Seed of a place for each window in its part of the run; 0 for the middle.
     pub seed: u64,
 }
 
 impl Effort {
-    /// What predicts a program alone.
+    /// Effort to predict a program alone.
     pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000, seed: 0 };
 
-    /// What is simulated several times, alone and beside siblings, in about so many seconds on two CPUs.
+    /// Effort to simulate several times, alone and beside siblings, in about so many seconds on two CPUs.
     pub fn in_seconds(seconds: f64, seed: u64) -> Self {
         let share = (seconds / 60.0).clamp(0.2, 20.0);
         let windows = (400.0 * share).clamp(FEW.into(), 2000.0);

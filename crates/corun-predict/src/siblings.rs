@@ -1,4 +1,4 @@
-//! What siblings do to a program, from the same windows alone and beside them.
+//! Effects of siblings on a program, from the same windows alone and beside them.
 //!
 //! Every window was simulated twice after the same warm-up, so that most of what distinguishes windows cancels in the ratio
 //! (Cochran 1977, Sampling Techniques, 6.4).
@@ -17,7 +17,7 @@ const MAX_CAUSES: usize = 3;
 /// The slots that are used for work.
 const RETIRING: &str = "retiring";
 
-/// How much longer the program takes beside siblings than alone, from windows of a run of `total` instructions.
+/// Slowdown of the program beside siblings against alone, from windows of a run of `total` instructions.
 ///
 /// `beside` has a result of each pass with siblings, of the same windows as `alone`. With several windows, the interval is
 /// that of the choice of windows, which also differ in how far apart the copies were; of a run that was simulated whole, it
@@ -91,8 +91,8 @@ pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
     }
 }
 
-/// How far predicted yields of programs that no model was tuned with were from published ones: the root of the mean square
-/// over the faithful held-out rows of docs/accuracy-siblings.md, and of how many programs these are.
+/// Error of predicted yields, against published ones, of programs that no model was tuned with: the root of the mean
+/// square over the faithful held-out rows of docs/accuracy-siblings.md, and of how many programs these are.
 const MODEL_ERROR: f64 = 0.055;
 const MODEL_ERROR_PROGRAMS: u32 = 3;
 
@@ -157,7 +157,7 @@ pub(crate) fn per_thousand(
     Some(1e3 * run.mean(|window| count(&window.events) as f64))
 }
 
-/// What decides: the slots that the program loses alone, which a sibling can use, and what makes it slower beside one.
+/// Causes: the slots that the program loses alone, which a sibling can use, and what makes it slower beside one.
 pub(crate) fn causes(alone: &SimulatedWindows, beside: &SimulatedWindows) -> Vec<Cause> {
     causes_of(&per_instruction(alone), &per_instruction(beside))
 }
@@ -242,7 +242,7 @@ impl Threads {
         shares(self.stack.clone())
     }
 
-    /// What decides, against the same threads where nobody is beside them.
+    /// Causes, against the same threads where nobody is beside them.
     pub(crate) fn causes(&self, alone: &Self) -> Vec<Cause> {
         causes_of(&alone.stack, &self.stack)
     }

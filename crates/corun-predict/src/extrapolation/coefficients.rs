@@ -133,8 +133,8 @@ fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
     pieces.iter().map(|(piece, times)| times * regressors(&piece.events)[at]).sum()
 }
 
-/// Whether each regressor occurs as often in windows as in their warm-ups, on average. One that does not, such as misses
-/// whose prefetches are timely only while nothing is timed, depends on the pipeline and not on the program.
+/// For each regressor, true if it occurs as often in windows as in their warm-ups, on average. One that does not, such
+/// as misses whose prefetches are timely only while nothing is timed, depends on the pipeline and not on the program.
 fn comparable(run: &Sample<'_>) -> [bool; REGRESSORS] {
     let difference = |it: &SimulatedWindow, at: usize| {
         let (own, both) = (regressors(&it.events), regressors(&it.events_with_warm_up));

@@ -6,7 +6,7 @@ use corun_sim::SimulatedWindow;
 pub(crate) struct Sample<'a> {
     /// Each window, with how many times it counts.
     pub(super) windows: Vec<(&'a SimulatedWindow, f64)>,
-    /// Whether they were chosen to count so many times, as simulation points.
+    /// True if they were chosen to count so many times, as simulation points.
     pub(super) is_chosen: bool,
     /// Instructions of the windows, ...
     pub(crate) instructions: f64,
@@ -52,7 +52,7 @@ impl<'a> Sample<'a> {
         self.windows.iter().map(|(it, times)| times * of(it)).sum::<f64>() / self.stand_for()
     }
 
-    /// The same of a value for each window.
+    /// Mean over the run of a value for each window.
     pub(crate) fn mean_of(&self, values: &[f64]) -> f64 {
         let sum = |((_, times), value): (&(&SimulatedWindow, f64), &f64)| times * value;
         self.windows.iter().zip(values).map(sum).sum::<f64>() / self.stand_for()

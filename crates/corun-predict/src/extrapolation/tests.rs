@@ -206,7 +206,7 @@ impl Population {
     }
 }
 
-/// How often the interval holds the truth, and its mean half-width as a share.
+/// Share of intervals that hold the truth, and its mean half-width as a share.
 fn coverage(part: usize, recorded: usize) -> (f64, f64) {
     let mut chance = StdRng::seed_from_u64(2026);
     let (mut held, mut width) = (0, 0.0);

@@ -26,7 +26,7 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use super::error::MeasureError;
 use super::probe::{Probe, beside};
 
-/// What was seen of a run.
+/// Observations of a run.
 #[derive(Debug)]
 pub(super) struct Bracketed {
     pub(super) ending: Ending,
@@ -35,7 +35,7 @@ pub(super) struct Bracketed {
     pub(super) threads: Vec<ThreadTime>,
     /// Processor time of the processes that it started and waited for.
     pub(super) children_s: f64,
-    /// What the CPU was like meanwhile.
+    /// Probes of the CPU meanwhile.
     pub(super) probes: Vec<Probe>,
 }
 
@@ -150,14 +150,14 @@ impl RunTime {
 
 /// A thread that is watched.
 struct Watched {
-    /// Its place among the threads.
+    /// Place among the threads.
     index: usize,
     run_time: RunTime,
     /// The system call that it is in.
     call: Option<SystemCall>,
-    /// Its run time at the last stop, in nanoseconds.
+    /// Run time at the last stop, in nanoseconds.
     since: u64,
-    /// Its page faults before what counts.
+    /// Page faults before what counts.
     faults_before: u64,
 }
 
@@ -179,7 +179,7 @@ impl Watched {
     }
 }
 
-/// What is known of a program while it is followed.
+/// State of a program while it is followed.
 struct Watch {
     /// The system call after which the run counts, until it is seen.
     awaited: Option<SystemCall>,
@@ -190,7 +190,7 @@ struct Watch {
     /// Processor time of ended children since what counts began, in ticks of the kernel, and before.
     children_ticks: u64,
     children_before: u64,
-    /// Whether the program became another one, whose times are not measured.
+    /// True if the program became another one, whose times are not measured.
     was_replaced: bool,
 }
 
@@ -227,7 +227,7 @@ impl Watch {
             Err(error) => return Err(error.into()),
         }
         self.add(leader, leader)?;
-        go_on(leader, None)?;
+        resume(leader, None)?;
         // Only this thread's own children and what it traces.
         let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
         loop {
@@ -257,10 +257,10 @@ impl Watch {
                 self.threads.remove(&thread);
                 Ok(())
             }
-            _ if self.was_replaced => go_on(thread, passed_on(status)),
+            _ if self.was_replaced => resume(thread, passed_on(status)),
             WaitStatus::PtraceSyscall(_) => {
                 let Some(watched) = self.threads.get_mut(&thread) else {
-                    return go_on(thread, None);
+                    return resume(thread, None);
                 };
                 watched.stop(&mut self.times)?;
                 match watched.call.take() {
@@ -268,7 +268,7 @@ impl Watch {
                     done if done == self.awaited => self.begin(leader)?,
                     _ => {}
                 }
-                go_on(thread, None)
+                resume(thread, None)
             }
             WaitStatus::PtraceEvent(_, _, event) => {
                 if event == Event::PTRACE_EVENT_EXEC as i32 {
@@ -282,24 +282,24 @@ impl Watch {
                         stat.faults.saturating_sub(watched.faults_before);
                     self.children_ticks = stat.children_ticks.saturating_sub(self.children_before);
                 }
-                go_on(thread, None)
+                resume(thread, None)
             }
             WaitStatus::Stopped(_, signal) => match self.threads.get_mut(&thread) {
                 Some(watched) => {
                     watched.stop(&mut self.times)?;
-                    go_on(thread, Some(signal))
+                    resume(thread, Some(signal))
                 }
                 // A thread begins with a stop that is not its own.
                 None => {
                     self.add(leader, thread)?;
-                    go_on(thread, None)
+                    resume(thread, None)
                 }
             },
             _ => Ok(()),
         }
     }
 
-    /// What counts begins now, of all threads.
+    /// Begins the part that counts, of all threads.
     fn begin(&mut self, leader: Pid) -> io::Result<()> {
         self.awaited = None;
         self.begin = Instant::now();
@@ -341,14 +341,14 @@ fn passed_on(status: WaitStatus) -> Option<Signal> {
 }
 
 /// Up to the next system call; a thread that was killed meanwhile has gone already.
-fn go_on(thread: Pid, signal: Option<Signal>) -> io::Result<()> {
+fn resume(thread: Pid, signal: Option<Signal>) -> io::Result<()> {
     match ptrace::syscall(thread, signal) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// What the kernel has counted for a thread up to now.
+/// Counts of the kernel for a thread up to now.
 struct Stat {
     /// Page faults that needed no disk, which are in its time.
     faults: u64,

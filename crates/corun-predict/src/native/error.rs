@@ -29,7 +29,7 @@ pub enum MeasureError {
     NoThread {
         /// The thread's number from 0.
         expected: usize,
-        /// How many there were.
+        /// Number of them.
         found: usize,
     },
     /// It did not make the system call that it is to be measured from.

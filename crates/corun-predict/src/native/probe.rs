@@ -12,7 +12,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 /// Time between two probes; a probe takes 25 microseconds, and is not part of any run time.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What a CPU was like at a moment.
+/// State of a CPU at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Probe {
     /// The clock.

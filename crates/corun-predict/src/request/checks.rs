@@ -11,7 +11,7 @@ use super::{
 use crate::{Beside, HostSiblings, MemoryOf, PredictError, Sampling, SiblingSource, Workers};
 
 impl PredictRequest {
-    /// What runs beside the program.
+    /// Load beside the program.
     pub(super) fn beside(&self) -> Result<Beside, PredictError> {
         use PredictRequestError::{BesideElsewhere, NoWorkers, NothingToChange, ThreadsBeside};
         let mut placements = Vec::new();
@@ -89,7 +89,8 @@ impl PredictRequest {
         }
     }
 
-    /// What is measured on siblings has to be predicted beside them; a record says how good the model of that core is.
+    /// Checks that what is measured on siblings is predicted beside them; a record says how good the model of that
+    /// core is.
     pub(super) fn check_measured(
         &self,
         cores: &[ReadyCore],

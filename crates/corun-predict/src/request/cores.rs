@@ -12,7 +12,7 @@ use crate::{Core, MemoryOf, PredictError};
 pub struct CoreVariant {
     /// The model, by name or file.
     pub model: String,
-    /// Its settings.
+    /// Settings of the variant.
     pub settings: Vec<(String, String)>,
 }
 

@@ -25,7 +25,7 @@ pub enum PredictRequestError {
     Threads {
         /// The model.
         model: String,
-        /// Its hardware threads.
+        /// Number of its hardware threads.
         most: u32,
         /// The threads asked for.
         found: u32,
@@ -62,7 +62,7 @@ pub enum PredictRequestError {
     NoSiblings {
         /// Why, as the end of a sentence.
         why: String,
-        /// How that is known.
+        /// Evidence for that.
         evidence: SiblingEvidence,
     },
     /// A field has no value in one of the cells.

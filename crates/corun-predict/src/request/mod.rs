@@ -90,7 +90,7 @@ pub enum Measuring {
     Alone,
     /// The program alone, and beside copies of itself on siblings.
     Siblings,
-    /// The same for a record of the yield, which is of this host's own core and its model as it is.
+    /// Siblings recorded with the yield, which is of this host's own core and its model as it is.
     RecordedSiblings,
 }
 
@@ -171,7 +171,7 @@ impl PredictRequest {
     }
 }
 
-/// Whether a placement leaves the siblings idle, and its CPUs to one worker each.
+/// True if a placement leaves the siblings idle, and its CPUs to one worker each.
 fn is_alone(placement: &Placement) -> bool {
     matches!(placement, Placement::Single | Placement::Spread(None))
 }

@@ -24,7 +24,7 @@ pub enum ProgramRequest {
     Command {
         /// The program and its arguments.
         argv: Vec<OsString>,
-        /// Its environment, folder and standard input.
+        /// Environment, folder and standard input.
         context: ProcessContext,
     },
     /// A built-in workload: its work alone, without what prepares it.
@@ -96,7 +96,7 @@ impl ProgramRequest {
         matches!(self, Self::Command { context, .. } if context.input.is_none())
     }
 
-    /// The same program as `corun measure` runs it, with this process's standard input if that is a file.
+    /// The program as `corun measure` runs it, with this process's standard input if that is a file.
     pub(super) fn measured(&self, per_worker: bool, standard_input: &StandardInput) -> WorkRequest {
         let own_file = || match standard_input {
             StandardInput::File(file) => Some(file.clone()),

@@ -42,7 +42,7 @@ const PASSES_OF_WHOLE: u32 = 4;
 /// The golden ratio's fraction, whose multiples stay apart (Weyl): where the copies of such passes begin.
 const APART: f64 = 0.618_033_988_749_895;
 
-/// What a simulation is for.
+/// Role of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Alone,
@@ -52,7 +52,7 @@ enum Role {
     Other,
 }
 
-/// The same of other windows of the same run.
+/// The results with those of other windows of the same run.
 fn with(
     one: Option<SimulatedWindows>,
     other: Option<SimulatedWindows>,
@@ -84,7 +84,7 @@ struct Planned<'a> {
     model: &'a CoreModel,
 }
 
-/// What is simulated for a placement: whose windows, beside which siblings, with which seed.
+/// A simulation for a placement: whose windows, beside which siblings, with which seed.
 struct Task<'a> {
     role: Role,
     counted: &'a SampledRun<'a>,

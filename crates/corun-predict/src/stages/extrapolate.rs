@@ -11,7 +11,7 @@ use crate::extrapolation::{extrapolated, represented_instructions};
 pub(crate) struct ExtrapolatedRun {
     /// Instructions of the simulated thread's whole run.
     pub(super) instructions: u64,
-    /// Its cycles; none without windows.
+    /// Cycles; none without windows.
     pub(super) cycles: Option<Estimate>,
 }
 

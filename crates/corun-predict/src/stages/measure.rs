@@ -66,7 +66,7 @@ impl MeasuredProgram {
 
 /// The other program: its trace, and how much of its time is the kernel's.
 pub(crate) struct MeasuredOther {
-    /// Its trace.
+    /// Trace of the program.
     pub(crate) run: RecordedRun,
     /// The runs; none if it was not measured.
     pub(super) runs: Option<MeasuredRuns>,

@@ -15,10 +15,10 @@ use super::RecordedRun;
 use crate::hardware::{Slice, of_one_core, on_siblings};
 use crate::{Job, PredictError};
 
-/// What was measured on siblings; nothing where that was not asked for.
+/// Runs measured on siblings; nothing where that was not asked for.
 #[derive(Default)]
 pub(crate) struct SiblingRuns {
-    /// Where, if anything was measured.
+    /// Place of the measurement, if there is one.
     pub(super) measured: Option<MeasuredSiblings>,
     /// The yields.
     pub(super) observations: Vec<Observation>,
@@ -83,11 +83,11 @@ impl SiblingRuns {
 const TARGET: f64 = 0.01;
 const PRACTICAL: f64 = 0.02;
 
-/// How the yield of a program is measured beside its prediction.
+/// Measurement of a program's yield beside its prediction.
 pub struct MeasureSiblings<'a> {
     /// Which CPUs are siblings.
     pub source: &'a (dyn crate::SiblingSource + Sync),
-    /// How that is known.
+    /// Evidence for that.
     pub evidence: corun_record::SiblingEvidence,
     /// The program as `corun measure` runs it.
     pub work: WorkRequest,
@@ -147,7 +147,7 @@ impl MeasureSiblings<'_> {
     }
 }
 
-/// What is measured: one worker a core, and what is predicted beside siblings of one core.
+/// Placements that are measured: one worker a core, and what is predicted beside siblings of one core.
 fn placements(predicted: &[Placement], stacked: bool) -> Vec<Placement> {
     let on_one_core = |it: &&Placement| matches!(it, Placement::Full(_));
     let mut all = vec![Placement::Spread(None)];

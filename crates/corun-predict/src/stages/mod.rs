@@ -46,7 +46,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) target: &'a Target,
     /// The system call at which it begins to count.
     pub(crate) from: Option<SystemCall>,
-    /// Where the trace is kept.
+    /// Path at which the trace is kept.
     pub(crate) keep: Option<&'a Path>,
 }
 

@@ -120,7 +120,7 @@ impl Report<'_> {
         known.filter_map(|it| self.placement(&it)).collect()
     }
 
-    /// What sharing the core does to its work, of each placement that has a yield.
+    /// Verdict on sharing the core, of each placement that has a yield.
     fn verdicts(&self) -> Vec<PredictedVerdict> {
         let all = self.assessed();
         let known = all.iter().filter(|it| it.setting.is_none() && it.can_be());
@@ -201,7 +201,7 @@ impl Report<'_> {
         changed.collect()
     }
 
-    /// What siblings do, for each placement.
+    /// Observations beside siblings, for each placement.
     fn beside_observations(&self) -> Vec<Observation> {
         let all = self.assessed();
         let spread = Placement::Spread(None);
@@ -298,7 +298,7 @@ pub(super) struct Assessed<'a> {
     workers: Simulation<'a>,
 }
 
-/// What was simulated of a placement.
+/// Simulation of a placement.
 #[derive(Clone, Copy)]
 enum Simulation<'a> {
     Copies(&'a BesideRun),
@@ -315,7 +315,7 @@ impl Assessed<'_> {
         })
     }
 
-    /// Whether the work of the core is a figure that a core can have; one that is not is in no answer.
+    /// True if the work of the core is a figure that a core can have; one that is not is in no answer.
     pub(super) fn can_be(&self) -> bool {
         self.work().is_some_and(|it| {
             let work = Spread { mean: it.value, low: it.value, high: it.value };
@@ -331,7 +331,7 @@ impl Assessed<'_> {
         }
     }
 
-    /// What the siblings do to the work of the core; none for `packed`, which has a ratio of times.
+    /// Verdict on the siblings; none for `packed`, which has a ratio of times.
     fn verdict(&self) -> Option<PredictedVerdict> {
         let metric = Some(self.metric()).filter(|it| *it == Metric::SmtYield)?;
         let with_model_error = self.ratio_of_work()?;

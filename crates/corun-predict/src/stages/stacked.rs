@@ -30,7 +30,7 @@ const PART_IN_ANY_CASE: u32 = 6;
 pub(crate) struct StackedRun {
     /// Their work; none where there was no time for it.
     pub(super) predicted: Option<PredictedStacked>,
-    /// That there was no time for all of it.
+    /// Caveat that there was no time for all of it.
     pub(super) caveat: Option<Caveat>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn stacked(
     })
 }
 
-/// That the time was used up after so many places.
+/// Caveat that the time was used up after so many places.
 fn cut(max_time: Duration, places: usize) -> Caveat {
     let after = format!("The time allowed ({max_time:?}) was used up");
     let sentence = match places {

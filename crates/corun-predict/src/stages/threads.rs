@@ -35,11 +35,11 @@ const SWITCH_US: f64 = 2.0;
 
 /// A program that takes the number of its threads.
 pub struct Workers {
-    /// Its command line, in which `{workers}` stands for their number.
+    /// Command line, in which `{workers}` stands for their number.
     pub argv: Vec<std::ffi::OsString>,
-    /// Its environment, in which `{workers}` stands for it, too, and its folder and standard input.
+    /// Environment, in which `{workers}` stands for it, too, and its folder and standard input.
     pub context: ProcessContext,
-    /// Whether each worker does a share of its own, and not a part of a fixed total.
+    /// True if each worker does a share of its own, and not a part of a fixed total.
     pub per_worker: bool,
 }
 
@@ -50,7 +50,7 @@ impl Workers {
     }
 }
 
-/// What is recorded of the threads of a program.
+/// Recording of the threads of a program.
 pub(crate) struct ThreadTraces {
     /// By the number of workers that was given to the program; 0 for one that takes none.
     by_workers: BTreeMap<u32, Windows>,
@@ -61,7 +61,7 @@ struct Windows {
     traces: Vec<Trace>,
     /// Instructions of the whole run, all threads together.
     total: u64,
-    /// Whether the run was recorded whole, so that who ends early does so in the program.
+    /// True if the run was recorded whole, so that who ends early does so in the program.
     is_whole: bool,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct ThreadsRun {
     pub(super) threads: u32,
     /// The field of the model that was changed, with its value; none for the model as it is.
     pub(super) setting: Option<String>,
-    /// How much longer the work takes a worker than beside idle siblings.
+    /// Slowdown of a worker against one beside idle siblings.
     pub(super) slowdown: Estimate,
     /// The workers in the reference, ...
     pub(super) alone: Vec<Simulated>,
@@ -88,7 +88,7 @@ struct Compared {
     /// Traces by their number of workers, placements, and cores.
     reference: (u32, Placement, usize),
     subject: (u32, Placement, usize),
-    /// What a worker in the placement does, over what one in the reference does.
+    /// Work of a worker in the placement, over that of one in the reference.
     share: f64,
 }
 
@@ -160,7 +160,7 @@ fn plans(total: u64, is_whole: bool) -> Vec<TracePlan> {
     (0..WINDOWS).map(window).collect()
 }
 
-/// What is compared, for a program with threads.
+/// Comparisons for a program with threads.
 fn compared(job: &Job<'_>, model: &CoreModel, recorded: &RecordedRun) -> Vec<Compared> {
     let width = model.smt_width;
     let busy = Process::of(&recorded.trace).workers.len() as u32;
@@ -211,7 +211,7 @@ struct Task<'t> {
 type SimulatedThreads = Vec<PlacedWorker>;
 
 impl ThreadsRun {
-    /// Whether threads of one process are what a placement has, and not copies.
+    /// True if threads of one process are what a placement has, and not copies.
     pub(crate) fn has(
         job: &Job<'_>,
         model: &CoreModel,
@@ -333,7 +333,7 @@ fn process<'t>(task: &Task<'t>) -> Process<'t> {
     process
 }
 
-/// Where so many workers run; fewer than there are places for leave hardware threads idle.
+/// Mapping of so many workers; fewer than there are places for leave hardware threads idle.
 fn mapping(task: &Task<'_>, workers: usize) -> ThreadMapping {
     let wanted = MappingRequest {
         cores: Some(task.cores),
@@ -370,7 +370,7 @@ fn time(windows: &Windows, done: &[SimulatedThreads], ipc: Option<f64>) -> Estim
     mean_rate(&rates).scaled(windows.total as f64)
 }
 
-/// What a worker did of a window, and when. Cycles count from the beginning of what is recorded: before workers begin, the
+/// Work of a worker in a window, and when. Cycles count from the beginning of what is recorded: before workers begin, the
 /// program starts them.
 #[derive(Debug, Clone, Copy)]
 struct Span {

@@ -25,7 +25,7 @@ pub(crate) struct RecordedRun {
     pub(super) remarks: Vec<String>,
     /// The thread with most recorded instructions, which is the simulated one.
     pub(super) thread: ThreadId,
-    /// That thread's instructions in the whole run.
+    /// Instructions of that thread in the whole run.
     pub(super) thread_instructions: u64,
     /// Instructions of all threads in the part that counts, recorded or not.
     pub(super) instructions: u64,

@@ -25,9 +25,10 @@ pub(crate) const MOST_CELLS: usize = 100_000;
 /// The cells to predict.
 #[derive(Debug, Clone)]
 pub struct SweepRequest {
-    /// What all cells share. Nothing is measured, and neither its program nor its models are predicted.
+    /// Request that all cells share. Nothing is measured, and neither its program nor its models are predicted.
     pub shared: PredictRequest,
-    /// The same as options of `corun predict`: a cell of an earlier sweep is taken over only if they are the same.
+    /// The shared request as options of `corun predict`: a cell of an earlier sweep is taken over only if they are
+    /// the same.
     pub options: Vec<String>,
     /// The programs.
     pub programs: Vec<SweptProgram>,
@@ -40,13 +41,13 @@ pub struct SweepRequest {
 /// A program of a sweep.
 #[derive(Debug, Clone)]
 pub struct SweptProgram {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: String,
     /// The program.
     pub program: ProgramRequest,
 }
 
-/// What hears of the cells of a sweep, several at a time.
+/// Observer of the cells of a sweep, several at a time.
 pub trait SweepObserver: Sync {
     /// A cell has its prediction, or failed.
     fn cell_ends(&self, cell: &SweepCell);

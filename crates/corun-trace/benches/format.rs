@@ -1,4 +1,4 @@
-//! How small the trace format is and how fast: bytes an instruction, instructions a second.
+//! Size and speed of the trace format: bytes an instruction, instructions a second.
 //!
 //! Without arguments made-up programs are encoded; with trace files, what they hold, again. Speeds are
 //! by the processor time of all threads, so that packing beside the tracer is paid for, and the best of
@@ -19,7 +19,7 @@ use synthetic::{MIXTURES, Program};
 /// Instructions of a made-up program, and of each thread of a file.
 const INSTRUCTIONS: u64 = 40_000_000;
 
-/// How often each program is written and read.
+/// Rounds in which each program is written and read.
 const ROUNDS: u32 = 10;
 
 fn main() {

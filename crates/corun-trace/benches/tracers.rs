@@ -1,4 +1,4 @@
-//! How fast each tracer is: to a sink that drops everything, and to a trace on disk; and how large that is.
+//! Speed of each tracer: to a sink that drops everything, and to a trace on disk; and how large that is.
 //!
 //! `cargo bench -p corun-trace --features dynamorio --bench tracers -- [COMMAND...]`; without a command,
 //! gzip and xz compress this program's own file. Stepping is left out: it would take hours.

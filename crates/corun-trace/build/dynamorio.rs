@@ -14,8 +14,8 @@ use super::{compiler, pack, run, variable};
 
 const CLIENT: &str = "clients/dynamorio";
 const NEEDED: &str = "cmake, make and a C compiler";
-/// What the client is linked with, in this order.
-/// All of them are under the BSD licence; `drutil` and `drwrap` are not, and have no place here.
+/// Extensions that the client is linked with, in this order. All of them are under the BSD licence;
+/// `drutil` and `drwrap` are not, and have no place here.
 const EXTENSIONS: [&str; 3] = ["drreg_static", "drmgr_static", "drcontainers"];
 /// Annotations among them: DynamoRIO would take those for Valgrind, which V8's code holds, for its own, and
 /// put code in their place that is not the program's.

@@ -1,4 +1,4 @@
-//! What is changed in DynamoRIO's source before it is built.
+//! Patches of DynamoRIO's source before it is built.
 //!
 //! A place is found by the hash of its lines, so that nothing of DynamoRIO's text is repeated here. A source in
 //! which those lines differ, or occur twice, is not built: whether the change still holds must be checked.
@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Patch {
     pub(crate) file: &'static str,
-    /// How many lines the place has.
+    /// Number of lines of the place.
     pub(crate) lines: usize,
     /// The FNV-1a hash of those lines, joined by newlines.
     pub(crate) hash: u64,
@@ -22,9 +22,10 @@ pub(crate) struct Patch {
 
 pub(crate) const PATCHES: [Patch; 2] = [WRITTEN_CODE, CLOSED_RANGE];
 
-/// Where a program writes to a page that code was executed from, DynamoRIO goes on with the next block as if
-/// the registers were the program's; those that a client has borrowed are not, and the client must know that
-/// the block ends. As for a signal, the whole state has to be translated, not the place alone.
+/// Patch for a program that writes to a page that code was executed from, DynamoRIO goes on with the next
+/// block as if the registers were the program's; those that a client has borrowed are not, and the client
+/// must know that the block ends. As for a signal, the whole state has to be translated, not the place
+/// alone.
 const WRITTEN_CODE: Patch = Patch {
     file: "core/unix/signal.c",
     lines: 7,

@@ -14,9 +14,9 @@ pub struct BlockId(pub u32);
 /// Code that changes (just-in-time compilers) gives several blocks with one address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// Where it lies.
+    /// Address of the block.
     pub address: u64,
-    /// What they are.
+    /// Code of the instructions.
     pub code: Code,
     /// In the order of execution; at least one.
     pub instructions: Vec<Instruction>,
@@ -24,12 +24,12 @@ pub struct Block {
     pub operands: Vec<MemoryOperand>,
 }
 
-/// What is known of a block's instructions.
+/// Code of a block's instructions, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Code {
     /// Their bytes, as long as all instructions together.
     Bytes(Vec<u8>),
-    /// What an imported trace records of each instead of its bytes.
+    /// Record of each in an imported trace instead of its bytes.
     ChampSim(Vec<ChampSimInstruction>),
 }
 
@@ -38,23 +38,23 @@ pub enum Code {
 pub struct Instruction {
     /// In bytes, 1 to 15. Of the last instruction of a block without bytes, 0 if it is not known.
     pub length: u8,
-    /// How many of the block's operands are its own.
+    /// Number of the block's operands that are its own.
     pub operands: u8,
 }
 
 /// A place in memory that an instruction reads or writes; reading comes before writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemoryOperand {
-    /// What it does there.
+    /// Direction of the accesses.
     pub direction: Direction,
     /// Bytes of one access; 0 where the state of the core decides (`xsave`) and where there is no
     /// code to show it.
     pub size: u16,
-    /// How many accesses it makes.
+    /// Number of its accesses.
     pub form: Form,
 }
 
-/// What an operand does to memory.
+/// Direction of an operand's accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Loads.
@@ -67,7 +67,7 @@ pub enum Direction {
     Prefetch,
 }
 
-/// How many accesses an operand makes each time, and so which values a trace holds for it.
+/// Number of accesses of an operand each time, and so which values a trace holds for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// One: its address, 0 where the tracer does not know it.

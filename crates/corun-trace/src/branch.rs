@@ -2,7 +2,7 @@
 
 use iced_x86::{FlowControl, Instruction as Decoded};
 
-/// How an instruction leaves the straight line.
+/// Kind of branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BranchKind {
     /// Always, to a place that the code names.
@@ -42,7 +42,7 @@ impl BranchKind {
         }
     }
 
-    /// Whether it needs no condition to leave the straight line.
+    /// True if it needs no condition to leave the straight line.
     pub fn is_always_taken(self) -> bool {
         !matches!(self, Self::Conditional | Self::Other)
     }

@@ -14,9 +14,9 @@ pub struct ChampSimInstruction {
     pub writes: [u8; 2],
     /// Registers read.
     pub reads: [u8; 4],
-    /// Whether it is marked as a branch.
+    /// True if it is marked as a branch.
     pub branch: bool,
-    /// Whether it is marked as taken: a branch that goes both ways is in two blocks.
+    /// True if it is marked as taken: a branch that goes both ways is in two blocks.
     pub taken: bool,
     /// Which of the record's places for addresses its operands are: bits 0 to 3 are the loads, bits 4
     /// and 5 the stores.
@@ -50,12 +50,12 @@ impl ChampSimInstruction {
         (flags < 4).then_some(champsim)
     }
 
-    /// Whether it can belong to this instruction: there is a place for each operand.
+    /// True if it can belong to this instruction: there is a place for each operand.
     pub(crate) fn is_of(&self, instruction: &Instruction) -> bool {
         self.places < 1 << 6 && self.places.count_ones() == u32::from(instruction.operands)
     }
 
-    /// Its kind, if it writes the instruction pointer, by ChampSim's own rules (`inc/instruction.h`).
+    /// Kind of branch, if it writes the instruction pointer, by ChampSim's own rules (`inc/instruction.h`).
     pub fn branch_kind(&self) -> Option<BranchKind> {
         let is_other = |register: &u8| {
             ![0, Self::STACK_POINTER, Self::FLAGS, Self::INSTRUCTION_POINTER].contains(register)

@@ -1,4 +1,4 @@
-//! What a trace holds as the document of `corun trace info`.
+//! Content of a trace as the document of `corun trace info`.
 
 use corun_record::{
     Caveat, DisassembledInstruction, HotBlock as RecordedBlock, Progress, TraceClosing, TraceInfo,
@@ -41,7 +41,7 @@ pub fn info(
     })
 }
 
-/// What limits the use of a trace.
+/// Limits of the use of a trace.
 pub fn caveats(info: &TraceInfo) -> Vec<Caveat> {
     let damage = info.damage.as_ref().map(|it| Caveat::new("damaged-trace", it));
     let no_code = (!info.has_code)

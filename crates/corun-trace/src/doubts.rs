@@ -35,7 +35,7 @@ pub(crate) fn wrote_otherwise(tracer: &dyn Tracer, traced: Written, alone: Writt
     )
 }
 
-/// Whether a program that was not run without the tracer dies without it, too, is not known.
+/// Doubt whether a program that was not run without the tracer dies without it, too.
 pub(crate) fn ended_in_doubt(tracer: &dyn Tracer, traced: &Traced) -> Option<String> {
     matches!(traced.ending, Ending::Killed(_)).then(|| {
         format!(

@@ -1,4 +1,4 @@
-//! What happens in a thread, in its order.
+//! Events of a thread, in its order.
 
 use crate::{Block, BlockId, Direction, Form, MemoryOperand};
 
@@ -9,8 +9,7 @@ pub enum Event<'a> {
     Block {
         /// Which.
         block: BlockId,
-        /// How many of its instructions were executed; fewer than it has if a signal or a fault came
-        /// in between.
+        /// Number of its instructions that were executed; fewer than it has if a signal or a fault came in between.
         executed: u32,
         /// The values of the executed instructions' operands, as [`Form`] says.
         values: &'a [u64],
@@ -24,11 +23,11 @@ pub enum Event<'a> {
 pub struct OrderedMarker {
     /// Grows from marker to marker over all threads, by 1 or more.
     pub order: u64,
-    /// What it says.
+    /// The marker.
     pub marker: Marker,
 }
 
-/// What is worth knowing between two blocks of a thread.
+/// Marker between two blocks of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marker {
     /// The thread asks the kernel; the call's number follows the architecture.
@@ -46,7 +45,7 @@ pub enum Marker {
     Replaced,
     /// A interval begins after this many instructions of the thread that were not recorded.
     Begin {
-        /// What the interval is for.
+        /// Phase of the interval.
         phase: Phase,
         /// Instructions left out since the last recorded one.
         skipped: u64,
@@ -55,7 +54,7 @@ pub enum Marker {
     Ended,
 }
 
-/// What a recorded interval is for.
+/// Phase of a recorded interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Fills caches and predictors before what counts.
@@ -73,7 +72,7 @@ pub struct Access {
     pub address: u64,
     /// Bytes; 0 where the operand does not say.
     pub size: u16,
-    /// What is done there.
+    /// Direction of the access.
     pub direction: Direction,
 }
 
@@ -115,7 +114,7 @@ pub fn first_accesses<'a>(
     })
 }
 
-/// How many accesses the values of an execution stand for; 2^64 - 1 if they are more.
+/// Number of accesses that the values of an execution represent; 2^64 - 1 if they are more.
 ///
 /// # Panics
 /// As [`accesses`].
@@ -138,10 +137,10 @@ fn by_instruction<'a>(
 /// The accesses of one instruction.
 struct Accesses<'a> {
     own: Runs<'a>,
-    /// What is left of the iteration.
+    /// Rest of the iteration.
     round: Runs<'a>,
     iteration: u64,
-    /// Whether no operand had an access in this iteration.
+    /// True if no operand had an access in this iteration.
     is_last: bool,
     instruction: u32,
 }

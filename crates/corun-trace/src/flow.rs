@@ -1,4 +1,4 @@
-//! How a block ends, and so which blocks may follow it.
+//! Control flow: the end of a block, and the blocks that may follow it.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 
@@ -14,7 +14,7 @@ pub(crate) struct Exit {
     leads: Leads,
 }
 
-/// Where a block may lead; targets are addresses.
+/// Successors of a block; targets are addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leads {
     /// Behind itself: it was merely cut.
@@ -48,7 +48,7 @@ impl Exit {
         Self { branch, next, leads }
     }
 
-    /// Whether a block at this address may follow.
+    /// True if a block at this address may follow.
     pub(crate) fn allows(&self, address: u64) -> bool {
         match self.leads {
             Leads::Next => address == self.next,

@@ -1,4 +1,4 @@
-//! What a program executes: every instruction's bytes, every branch, every memory address.
+//! Traces of what a program executes: every instruction's bytes, every branch, every memory address.
 //!
 //! A [`Tracer`] runs an unmodified program and hands what it does to a [`Sink`]: the code as [`Block`]s,
 //! each defined once, and for each thread the blocks it executes with the addresses they touch. The words

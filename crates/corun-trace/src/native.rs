@@ -1,4 +1,4 @@
-//! The same run without a tracer: what a prediction from the trace is checked against.
+//! Native run, without a tracer: what a prediction from the trace is checked against.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,10 +15,10 @@ use crate::output::{Reading, Written};
 use crate::process::{Process, silence};
 use crate::{Ending, Target, TraceError};
 
-/// How long a program takes by itself.
+/// Time of a program by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Native {
-    /// How it ended.
+    /// Ending of the program.
     pub ending: Ending,
     /// From its start to its end, in seconds.
     pub wall_s: f64,
@@ -42,7 +42,7 @@ impl Native {
         Self::run_and_watch(target, stop, false).map(|(native, _)| native)
     }
 
-    /// The same, and what the program has written to standard output, if that is wanted.
+    /// Runs the program, and returns what it has written to standard output, if that is wanted.
     pub(crate) fn run_and_watch(
         target: &Target,
         stop: &AtomicBool,

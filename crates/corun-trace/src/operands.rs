@@ -15,7 +15,7 @@ use crate::{Block, Code, Direction, Form, Instruction, MemoryOperand};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected instructions of x86-64, found none at byte {at} of the code at {address:#x}")]
 pub struct NotCode {
-    /// Where the code lies.
+    /// Address of the code.
     pub address: u64,
     /// The first byte that is not part of an instruction, counted from 0.
     pub at: usize,
@@ -80,14 +80,14 @@ pub(crate) fn memory_operands(
     found
 }
 
-/// Whether no other core comes between what an instruction reads and what it writes in memory: it is locked, or exchanges.
+/// True if no other core comes between what an instruction reads and what it writes in memory: it is locked, or exchanges.
 pub fn is_atomic(decoded: &Decoded) -> bool {
     let mut kinds = (0..decoded.op_count()).map(|index| decoded.op_kind(index));
     decoded.has_lock_prefix()
         || decoded.mnemonic() == Mnemonic::Xchg && kinds.any(|kind| kind == OpKind::Memory)
 }
 
-/// What an [atomic](is_atomic) instruction does.
+/// Effect of an [atomic](is_atomic) instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Atomic {
     /// It may find that it comes too early, and be tried again: an exchange, or one of a bit.
@@ -96,7 +96,7 @@ pub enum Atomic {
     Update,
 }
 
-/// What each instruction of a block does, if it is atomic; of no block whose code is not known.
+/// Effect of each instruction of a block, if it is atomic; of no block whose code is not known.
 pub fn atomics(block: &Block) -> Vec<Option<Atomic>> {
     use Mnemonic::{Btc, Btr, Bts, Cmpxchg, Cmpxchg8b, Cmpxchg16b, Xchg};
     let kind = |decoded: Decoded| match decoded.mnemonic() {

@@ -1,4 +1,4 @@
-//! Where a trace comes from: the machine, the kernel and the environment it was made in.
+//! Origin of a trace: the machine, the kernel and the environment it was made in.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! What a program writes to standard output, so that two runs can be compared: its length and a checksum.
+//! Output of a program, so that two runs can be compared: its length and a checksum.
 //!
 //! The traced program's output goes where the user wants it. A pipe is read here and passed on; of a file, what the
 //! run has added is read afterwards. A terminal is left alone: programs check for one and then write otherwise.
@@ -14,10 +14,10 @@ use std::thread::{self, JoinHandle};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const CHUNK: usize = 1 << 16;
-/// How often corun checks whether the program has ended, while it writes nothing.
+/// Interval at which corun checks whether the program has ended, while it writes nothing.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// What was written.
+/// Output that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Written {
     pub(crate) bytes: u64,
@@ -68,7 +68,7 @@ impl Watch {
         Some(Self::Pipe { real, reading })
     }
 
-    /// What the program has written, if that is known; standard output is as it was.
+    /// Output that the program has written, if that is known; standard output is as it was.
     pub(crate) fn end(self) -> Option<Written> {
         match self {
             Self::File { from } => added(from).ok(),
@@ -159,13 +159,13 @@ fn become_standard_output(file: &impl AsRawFd) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Where the next byte goes.
+/// Position of the next byte.
 fn position(file: &File) -> io::Result<u64> {
     let appends = rustix::fs::fcntl_getfl(file)?.contains(rustix::fs::OFlags::APPEND);
     if appends { Ok(file.metadata()?.len()) } else { Ok(rustix::fs::tell(file)?) }
 }
 
-/// What was written to the file that standard output is.
+/// Output added to the file that standard output is.
 #[expect(clippy::disallowed_methods, reason = "standard output itself is read, which is a file")]
 fn added(from: u64) -> io::Result<Written> {
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);

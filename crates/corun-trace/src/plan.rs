@@ -11,9 +11,9 @@ use crate::Phase;
 /// A part of a run that is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
-    /// What it is for.
+    /// Phase of the interval.
     pub phase: Phase,
-    /// Its first instruction, counted over all threads.
+    /// First instruction, counted over all threads.
     pub begin: u64,
     /// The first instruction after it.
     pub end: u64,

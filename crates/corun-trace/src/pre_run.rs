@@ -16,13 +16,13 @@ pub struct FromCall {
 /// Intervals of a run that is not known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Samples {
-    /// How many.
+    /// Number of intervals.
     pub count: u32,
     /// Instructions of each.
     pub length: u64,
     /// Instructions recorded before each to fill caches and predictors; before chosen ones on average.
     pub warm_up: u64,
-    /// Whether they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
+    /// True if they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
     pub are_chosen: bool,
     /// Where those that are spread lie in their parts, as [`TracePlan::Samples`] has it.
     pub seed: u64,
@@ -46,9 +46,9 @@ impl Samples {
 /// The request to a pre-run: what the run before the recorded one has to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreRun {
-    /// Where intervals lie, if any are wanted.
+    /// Placement of intervals, if any are wanted.
     pub samples: Option<Samples>,
-    /// Where the run begins to count.
+    /// System call from which the run counts.
     pub from: Option<FromCall>,
 }
 
@@ -57,7 +57,7 @@ pub struct PreRun {
 pub struct PreRunResult {
     /// Instructions before the part that counts.
     pub before: u64,
-    /// How many of them are to be recorded.
+    /// Number of them to be recorded.
     pub warm_up: u64,
     /// Instructions of the part that counts.
     pub total: u64,
@@ -68,12 +68,12 @@ pub struct PreRunResult {
 }
 
 impl PreRun {
-    /// Whether there is anything to find.
+    /// True if there is anything to find.
     pub fn is_needed(&self) -> bool {
         self.samples.is_some() || self.from.is_some()
     }
 
-    /// Whether the run is seen in full, which takes longer than to count its instructions.
+    /// True if the run is seen in full, which takes longer than to count its instructions.
     pub fn learns(&self) -> bool {
         self.from.is_some() || self.samples.is_some_and(|it| it.are_chosen)
     }

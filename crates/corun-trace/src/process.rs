@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How long a process may run on after it was to be stopped.
+/// Time that a process may run on after it was to be stopped.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Lets a program run once more without being noticed: what it says is thrown away, and it reads again

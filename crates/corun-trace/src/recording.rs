@@ -13,10 +13,10 @@ pub struct Recording {
     pub threads: Vec<RecordedThread>,
 }
 
-/// What one thread did.
+/// Recording of one thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordedThread {
-    /// Its number in the kernel.
+    /// Number in the kernel.
     pub tid: u32,
     /// The lines that it touched up to some places of its run.
     pub touched: Vec<TouchedLines>,
@@ -31,7 +31,7 @@ enum Step {
 }
 
 impl Recording {
-    /// What a thread did, in its order.
+    /// Events of a thread, in its order.
     pub fn events(&self, thread: ThreadId) -> impl Iterator<Item = Event<'_>> {
         let thread = &self.threads[thread.0 as usize];
         let mut values = &thread.values[..];

@@ -25,23 +25,23 @@ use crate::{
 pub struct TraceRequest {
     /// The program.
     pub target: Target,
-    /// What a reader of the trace should know of the program, a sentence each.
+    /// Remarks for the reader of the trace on the program, a sentence each.
     pub remarks: Vec<String>,
     /// The part of its run.
     pub part: Part,
     /// Instructions of the whole run, if they are known.
     pub instructions: Option<u64>,
-    /// Where the run begins to count; at its start if none is given.
+    /// System call from which the run counts; at its start if none is given.
     pub from: Option<FromCall>,
     /// The threads to record, counted from 0 in the order in which they begin; all of them if none is
     /// named.
     pub threads: Vec<u32>,
-    /// Whether the program may be run again, to count its instructions or to time it.
+    /// True if the program may be run again, to count its instructions or to time it.
     pub runs_again: bool,
-    /// Whether what it writes to standard output is compared with that of a run without a tracer; nothing else may
+    /// True if what it writes to standard output is compared with that of a run without a tracer; nothing else may
     /// be written there meanwhile.
     pub compares_output: bool,
-    /// How the trace is written.
+    /// Options of writing the trace.
     pub options: Options,
     /// When it is said that a run takes long, and by what.
     pub slow_run: SlowRunNotice,
@@ -59,13 +59,13 @@ pub enum Part {
 /// The outcome of a traced run.
 #[derive(Debug, Clone)]
 pub struct TraceOutcome {
-    /// What the tracer counted, and how the program ended.
+    /// Counts of the tracer, and the ending of the program.
     pub traced: Traced,
     /// Instructions written.
     pub recorded: u64,
     /// Threads written.
     pub threads: u32,
-    /// How long the traced run took.
+    /// Duration of the traced run.
     pub took: Duration,
     /// The run without a tracer.
     pub native: Option<Native>,
@@ -213,7 +213,7 @@ pub fn run_trace<W: Write + Send + 'static>(
 }
 
 impl TraceRequest {
-    /// The same with what a run before finds, if one is needed for that.
+    /// The request with what a run before finds, if one is needed for that.
     ///
     /// # Errors
     /// As [`PreRun::run`].

@@ -1,4 +1,4 @@
-//! Where a tracer puts what it sees.
+//! Sink of a tracer's events.
 
 use crate::{Block, BlockId, OrderedMarker, TouchedLines};
 

@@ -48,7 +48,7 @@ impl SlowRunNotice {
         })
     }
 
-    /// Whether a run that is over took longer than the tracer's slowdown explains.
+    /// True if a run that is over took longer than the tracer's slowdown explains.
     pub(crate) fn is_over(&self, tracer: &dyn Tracer, took: Duration, alone: Duration) -> bool {
         took > self.first + alone.saturating_mul(tracer.slowdown())
     }

@@ -28,12 +28,12 @@ impl TouchedLine {
         self.0 >> FLAGS << LINE_SHIFT
     }
 
-    /// Whether it was written.
+    /// True if it was written.
     pub fn is_written(self) -> bool {
         self.0 & IS_WRITTEN != 0
     }
 
-    /// Whether it was executed, not read or written.
+    /// True if it was executed, not read or written.
     pub fn is_code(self) -> bool {
         self.0 & IS_CODE != 0
     }
@@ -58,7 +58,7 @@ impl fmt::Debug for TouchedLine {
     }
 }
 
-/// What a thread touched up to a place of its run, since the list before or its start.
+/// Lines that a thread touched up to a place of its run, since the list before or its start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TouchedLines {
     /// Instructions of the thread before that place, recorded or not.

@@ -1,4 +1,4 @@
-//! What every tracer does, whatever is after it.
+//! Interface of every tracer, shared by all back ends.
 
 mod channel;
 mod choice;
@@ -41,13 +41,13 @@ pub trait Tracer: Sync {
     /// As given to `--tracer`.
     fn name(&self) -> &'static str;
 
-    /// Its version, as it gives it.
+    /// Version, as it gives it.
     fn version(&self) -> String;
 
     /// Why it is chosen, in one line: what it is good at.
     fn merit(&self) -> &'static str;
 
-    /// How many times slower than alone a program usually runs under it, at most.
+    /// Limit of the usual slowdown of a program under it.
     fn slowdown(&self) -> u32;
 
     /// Why it may fail on this program though it works, to follow a colon.
@@ -55,7 +55,7 @@ pub trait Tracer: Sync {
         None
     }
 
-    /// Whether it works here.
+    /// Checks that it works here.
     ///
     /// # Errors
     /// What is missing and what to do about it.
@@ -81,9 +81,9 @@ pub trait Tracer: Sync {
 pub struct Target {
     /// The file, found already.
     pub program: PathBuf,
-    /// What follows it on the command line.
+    /// Arguments on the command line.
     pub arguments: Vec<OsString>,
-    /// Its environment, folder and standard input.
+    /// Environment, folder and standard input.
     pub context: ProcessContext,
 }
 
@@ -97,7 +97,7 @@ impl Target {
         Self::find_in(program, arguments, ProcessContext::default())
     }
 
-    /// The same for a program that runs in these context, with their search path and folder.
+    /// Finds the program as one that runs in this context, with its search path and folder.
     ///
     /// # Errors
     /// If there is no such program.
@@ -129,20 +129,20 @@ impl Target {
     }
 }
 
-/// What a tracer counted, and how the program ended.
+/// Counts of a tracer, and the ending of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traced {
-    /// How the program ended.
+    /// Ending of the program.
     pub ending: Ending,
     /// Instructions of all threads, recorded or not.
     pub instructions: u64,
-    /// Whether the trace ends where the process became another program, which ran untraced.
+    /// True if the trace ends where the process became another program, which ran untraced.
     pub becomes_another: bool,
-    /// What a reader should know of how it was seen, a sentence each.
+    /// Remarks for the reader on how it was seen, a sentence each.
     pub remarks: Vec<String>,
 }
 
-/// How a traced program ended.
+/// Ending of a traced program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -171,9 +171,9 @@ impl fmt::Display for Ending {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{found}")]
 pub struct Unavailable {
-    /// What was expected and what was found.
+    /// Expected and found state.
     pub found: String,
-    /// What to do.
+    /// Advice to the user.
     pub next_step: String,
 }
 
@@ -193,7 +193,7 @@ pub enum TraceError {
     Program {
         /// The file.
         program: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The run was to count from a system call that it does not make.
@@ -204,7 +204,7 @@ pub enum TraceError {
     NoCall {
         /// The call.
         call: SystemCall,
-        /// What the tracer remarked on the run.
+        /// Remarks of the tracer on the run.
         remarks: Vec<String>,
     },
     /// Nothing can be kept.
@@ -224,9 +224,9 @@ pub enum TraceError {
     /// The tracer itself failed.
     #[error("the tracer {tracer} failed: {reason}")]
     Failed {
-        /// Its name.
+        /// Name of the tracer.
         tracer: &'static str,
-        /// What happened.
+        /// Reason.
         reason: String,
     },
 }

@@ -6,7 +6,7 @@ use corun_trace::{Block, BlockId, Sink, ThreadId, decode};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What a program is made of; the figures are parts of 100.
+/// Mixture of a program; the figures are parts of 100.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mixture {
     pub functions: usize,
@@ -88,7 +88,7 @@ enum Segment {
     Call { code: Code, function: usize },
 }
 
-/// Where an operand's address comes from.
+/// Source of an operand's address.
 enum Place {
     Stack(u64),
     Array { first: u64, length: u64, stride: u64, at: u64 },

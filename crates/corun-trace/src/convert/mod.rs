@@ -27,14 +27,14 @@ pub struct Exporter<W: Write> {
     accesses_left: u64,
 }
 
-/// What an export holds, and what a reader should know of it.
+/// Content of an export, and remarks for the reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Instructions of the thread.
     pub instructions: u64,
     /// Records that stand for them: more where one does not hold all accesses of an instruction.
     pub records: u64,
-    /// What the format could not hold, a sentence each.
+    /// Remarks on what the format could not hold, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub enum ExportError {
         "expected at most {MAX_ACCESSES} accesses to memory, found more in the block at {address:#x}"
     )]
     TooManyAccesses {
-        /// Where the block lies.
+        /// Address of the block.
         address: u64,
     },
 }
@@ -141,7 +141,7 @@ struct Execution<'a> {
 }
 
 impl Execution<'_> {
-    /// Whether a branch that ends before `fall_through` was taken. A condition whose outcome is not
+    /// True if a branch that ends before `fall_through` was taken. A condition whose outcome is not
     /// known counts as not met.
     fn is_taken(&self, kind: BranchKind, fall_through: u64) -> bool {
         kind.is_always_taken() || self.next.is_some_and(|next| next != fall_through)

@@ -10,14 +10,14 @@ use super::trace::{Thread, Trace};
 use crate::flow::Exit;
 use crate::{Event, Marker};
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// Sound instructions.
     pub instructions: u64,
     /// Frames that were read, without the index and the trailer.
     pub frames: u64,
-    /// What is wrong with the file.
+    /// Problems of the file.
     pub problems: Vec<FormatError>,
     /// Blocks that do not follow from the one before, by a branch or by falling through, with nothing
     /// recorded that explains it. A few are possible in a sound trace: the kernel moves a thread out of
@@ -32,7 +32,7 @@ pub struct Checked {
 pub struct Break {
     /// The thread's number in the kernel.
     pub tid: u32,
-    /// How many instructions the thread had executed.
+    /// Number of instructions the thread had executed.
     pub instruction: u64,
     /// The address of the block before.
     pub from: u64,
@@ -85,7 +85,7 @@ pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
     checked
 }
 
-/// What is wrong with the closing, if it counts other instructions of a thread than its events hold.
+/// Error of the closing, if it counts other instructions of a thread than its events hold.
 fn miscount(trace: &Trace, thread: &Thread, found: u64) -> Option<FormatError> {
     let is_closing = |entry: &&Entry| matches!(entry.content, EntryContent::Closing);
     let closing = trace.entries().iter().rfind(is_closing)?;

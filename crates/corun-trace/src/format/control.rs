@@ -86,7 +86,7 @@ impl ControlReader {
     }
 }
 
-/// What came next the last time.
+/// Successors of the last time.
 #[derive(Debug)]
 struct Successors {
     /// An entry is the epoch in its upper half and a block in its lower; of another epoch, it is empty.
@@ -121,7 +121,7 @@ impl Successors {
         self.last.wrapping_add(1)
     }
 
-    /// What is expected after the history, and what after the last block.
+    /// Block expected after the history, and after the last block.
     #[inline]
     fn expected(&self) -> (u32, u32) {
         let of = |entry: u64, otherwise| {

@@ -8,13 +8,13 @@ use crate::{Block, ChampSimInstruction, Code, Direction, Form, Instruction, Memo
 /// Instead of a number of instructions: a block without bytes; the number follows.
 const EXPLICIT: u64 = 0;
 
-/// What the columns need to know of a block.
+/// Shape of a block, as the columns need it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     /// The memory of its first operand's values.
     pub first_slot: u32,
     pub instructions: u32,
-    /// Whether every operand has exactly one value; each has one slot then, otherwise two.
+    /// True if every operand has exactly one value; each has one slot then, otherwise two.
     pub is_plain: bool,
     first_form: usize,
     operands: usize,
@@ -77,7 +77,7 @@ impl Shapes {
     }
 }
 
-/// Whether a block is one that the format can hold: its parts agree, and it is of sensible size.
+/// True if a block is one that the format can hold: its parts agree, and it is of sensible size.
 pub(super) fn is_sound(block: &Block) -> bool {
     let bytes: usize = block.instructions.iter().map(|one| usize::from(one.length)).sum();
     let operands: usize = block.instructions.iter().map(|one| usize::from(one.operands)).sum();

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace file, with the place, what was expected and what was found.
+//! Errors of a trace file, with the place, what was expected and what was found.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum FormatError {
     Unreadable {
         /// Offset in the file.
         at: u64,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// Something else than a trace.
@@ -39,9 +39,9 @@ pub enum FormatError {
     Damaged {
         /// Offset in the file at which the frame begins.
         frame: u64,
-        /// What should be there.
+        /// Expected value.
         expected: String,
-        /// What is there.
+        /// Value found.
         found: String,
     },
     /// The code of a block is not that of its instructions.
@@ -67,13 +67,13 @@ pub enum FormatError {
         /// The number asked for.
         found: u32,
     },
-    /// What reads the trace needs code, and the trace has none.
+    /// The reader of the trace needs code, and the trace has none.
     #[error(
         "expected the bytes of every instruction, found none of the block at {address:#x}: this trace was \
          imported from records that hold no code"
     )]
     NoCode {
-        /// Where the first block without bytes lies.
+        /// Address of the first block without bytes.
         address: u64,
     },
 }
@@ -124,7 +124,7 @@ pub(super) struct Defect {
     pub found: FoundValue,
 }
 
-/// What is there instead.
+/// Value that is there instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoundValue {
     End,

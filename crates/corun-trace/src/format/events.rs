@@ -15,12 +15,12 @@ use crate::{BlockId, Event, Form, Marker, OrderedMarker, Phase};
 /// The largest number of an instruction: adding a frame to it cannot overflow.
 pub(super) const LAST_INSTRUCTION: u64 = u64::MAX >> 1;
 
-/// Where in its thread a frame lies.
+/// Head of a frame: its place in its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     /// The thread's number in the kernel.
     pub tid: u32,
-    /// How many instructions the thread had executed before the frame's first, recorded or not.
+    /// Number of instructions the thread had executed before the frame's first, recorded or not.
     pub first_instruction: u64,
     pub phase: Phase,
     /// Instructions of the frame.
@@ -107,7 +107,7 @@ impl EventWriter {
         self.markers.push(self.head.blocks, Entry::Marker(marker));
     }
 
-    /// Whether a frame of so many instructions is full.
+    /// True if a frame of so many instructions is full.
     #[inline]
     pub(super) fn is_full(&self, instructions: u64) -> bool {
         let bytes = self.control.len() + self.values.len() + self.markers.len();
@@ -152,7 +152,7 @@ pub(super) struct EventReader {
     buffer: Vec<u64>,
 }
 
-/// What was decoded; the values of an execution are in the reader.
+/// Decoded step; the values of an execution are in the reader.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Block { block: u32, executed: u32 },
@@ -160,7 +160,7 @@ pub(super) enum Step {
 }
 
 impl EventReader {
-    /// Where the content of the next frame goes before [`Self::begin`].
+    /// Buffer for the content of the next frame before [`Self::begin`].
     pub(super) fn content(&mut self) -> &mut Vec<u8> {
         &mut self.content
     }
@@ -228,7 +228,7 @@ impl EventReader {
         }
     }
 
-    /// How many instructions the thread had executed before what comes next.
+    /// Number of instructions the thread had executed before what comes next.
     pub(super) fn next_instruction(&self) -> u64 {
         self.next_instruction
     }

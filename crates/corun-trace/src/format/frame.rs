@@ -8,7 +8,7 @@ use super::{LARGEST_BLOCK_RATIO, LARGEST_FRAME};
 /// Bytes before a frame's payload.
 pub(super) const HEADER_LENGTH: usize = 20;
 
-/// What a frame holds.
+/// Kind of a frame's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Opening = 1,
@@ -31,8 +31,8 @@ impl Kind {
         Self::Lines,
     ];
 
-    /// How many times longer than its payload a content may be. Blocks stay in memory, so that a small
-    /// file of them must not grow without bounds; everything else is used and forgotten.
+    /// Limit of a content's length, as a multiple of its payload. Blocks stay in memory, so that a
+    /// small file of them must not grow without bounds; everything else is used and forgotten.
     fn largest_ratio(self) -> usize {
         if self == Self::Blocks { LARGEST_BLOCK_RATIO } else { usize::MAX }
     }
@@ -83,7 +83,7 @@ impl Packer {
     }
 }
 
-/// What precedes a frame's payload.
+/// Header before a frame's payload.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub kind: Kind,

@@ -9,7 +9,7 @@ use super::varint::{Cursor, put};
 /// Bytes of the trailer: a frame that holds the offset of the index, not packed.
 pub(super) const TRAILER_LENGTH: usize = HEADER_LENGTH + 8;
 
-/// Where a frame lies, and what part of which thread it holds.
+/// Entry of a frame: where it lies, and what part of which thread it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Offset in the file.
@@ -17,7 +17,7 @@ pub(super) struct Entry {
     pub content: EntryContent,
 }
 
-/// What the index holds of a frame.
+/// Content of a frame's entry in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryContent {
     Opening,

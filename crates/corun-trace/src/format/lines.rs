@@ -20,7 +20,7 @@ pub(super) fn write_lines(touched: &TouchedLines) -> Vec<u8> {
     out
 }
 
-/// Where in its thread the lines of a frame belong.
+/// Position in its thread of the lines of a frame.
 pub(super) fn read_position(cursor: &mut Cursor, content: &[u8]) -> Result<u64, Defect> {
     cursor.number_up_to(content, LAST_INSTRUCTION, "the place of touched lines")
 }

@@ -6,7 +6,7 @@ use super::error::{Defect, FoundValue};
 use super::varint::{Cursor, fold, put, unfold};
 use crate::{Marker, OrderedMarker, Phase};
 
-/// What the column holds.
+/// Entry of the column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entry {
     /// Of the block that follows, only so many instructions were executed.
@@ -80,7 +80,7 @@ impl MarkerReader {
         Ok(reader)
     }
 
-    /// Whether the next entry comes before the block with this place in the frame.
+    /// True if the next entry comes before the block with this place in the frame.
     #[inline]
     pub(super) fn is_due(&self, position: u64) -> bool {
         self.position == Some(position)

@@ -1,4 +1,4 @@
-//! What a trace says of itself, as JSON: at its start what is traced and how, at its end how it ended.
+//! Metadata of a trace, as JSON: at its start what is traced and how, at its end how it ended.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ use crate::{Ending, Traced};
 /// At the end of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
-    /// How the program ended; nothing if that was not seen: the tracer failed, or there was no room.
+    /// Ending of the program; nothing if that was not seen: the tracer failed, or there was no room.
     pub ending: Option<Ending>,
     /// Instructions of all threads, recorded or not, if the tracer counted them.
     pub instructions: Option<u64>,
-    /// The same command without a tracer, if it was run and ended alike.
+    /// Native run: the same command without a tracer, if it was run and ended alike.
     pub native: Option<NativeRun>,
     /// By identity; the writer fills it in.
     pub threads: Vec<ClosedThread>,
-    /// What a reader should know, a sentence each.
+    /// Remarks for the reader, a sentence each.
     pub remarks: Vec<String>,
 }
 

@@ -43,7 +43,7 @@ const PREAMBLE_LENGTH: usize = 12;
 /// Bytes of a frame's content: a full frame of the worst program is half of it, and a reader needs no
 /// more memory for any frame.
 const LARGEST_FRAME: usize = 32 << 20;
-/// How many times smaller blocks may be packed; code packs some three times.
+/// Limit of the compression of blocks; code packs some three times.
 const LARGEST_BLOCK_RATIO: usize = 64;
 /// Instructions, and executed blocks, of a frame: four times what a writer puts there by default, so
 /// that hits without end cannot keep a reader busy forever.

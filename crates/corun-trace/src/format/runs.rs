@@ -65,7 +65,7 @@ impl RunReader {
         Ok(Some(code))
     }
 
-    /// Where the next code lies.
+    /// Place of the next code.
     pub(super) fn at(&self) -> usize {
         self.cursor.at
     }

@@ -13,7 +13,7 @@ use super::varint::Cursor;
 use super::{MAGIC, PREAMBLE_LENGTH, VERSION};
 use crate::Block;
 
-/// What is read of a trace before its events.
+/// Contents of a trace that are read before its events.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub opening: Option<Opening>,
@@ -51,14 +51,14 @@ impl Contents {
     }
 }
 
-/// What lies where.
+/// Map of a trace's frames.
 #[derive(Debug)]
 pub(super) struct Map {
     pub contents: Contents,
     pub entries: Vec<Entry>,
-    /// Where reading cannot go on, and why; nothing where the file merely ends.
+    /// Damage: where reading cannot continue, and why; nothing where the file merely ends.
     pub damage: Option<FormatError>,
-    /// Whether the writer came to its end.
+    /// True if the writer came to its end.
     pub has_end: bool,
     /// Up to where whole and sound frames lie.
     pub until: u64,
@@ -80,7 +80,7 @@ pub(super) fn check_preamble(bytes: &[u8]) -> Result<(), FormatError> {
     }
 }
 
-/// What lies where in a trace.
+/// Map of a trace.
 pub(super) fn map(source: &Source) -> Result<Map, FormatError> {
     let mut preamble = [0; PREAMBLE_LENGTH];
     let length = source.length().min(PREAMBLE_LENGTH as u64) as usize;
@@ -95,7 +95,7 @@ pub(super) fn map(source: &Source) -> Result<Map, FormatError> {
     Ok(Map { damage: map.damage.or(why), ..map })
 }
 
-/// What the index says lies where, if there is one.
+/// Map by the index, if there is one.
 pub(super) fn by_index(source: &Source) -> Result<Option<Map>, FormatError> {
     let Some(trailer) = source.length().checked_sub(TRAILER_LENGTH as u64) else { return Ok(None) };
     let (mut payload, mut content) = (Vec::new(), Vec::new());
@@ -138,7 +138,7 @@ pub(super) fn by_index(source: &Source) -> Result<Option<Map>, FormatError> {
     }))
 }
 
-/// What lies where, by reading every frame up to the last whole and sound one.
+/// Map by reading every frame up to the last whole and sound one.
 ///
 /// # Errors
 /// If not even the opening can be read.

@@ -1,4 +1,4 @@
-//! Where the bytes of a trace are, read at any offset by several readers at once.
+//! Source of the bytes of a trace, read at any offset by several readers at once.
 
 use std::fs::File;
 use std::io;

@@ -53,12 +53,12 @@ impl<R: Read> Stream<R> {
         Err(FormatError::damaged(PREAMBLE_LENGTH as u64, expected, "the end of the file"))
     }
 
-    /// What is traced and how.
+    /// Opening: what is traced and how.
     pub fn opening(&self) -> &Opening {
         self.contents.opening.as_ref().expect("a stream begins with it")
     }
 
-    /// How it ended, once the last event was read; nothing if the trace has no end.
+    /// Closing, once the last event was read; nothing if the trace has no end.
     pub fn closing(&self) -> Option<&Closing> {
         self.contents.closing.as_ref().filter(|_| self.has_end)
     }

@@ -29,9 +29,9 @@ pub struct Trace {
 /// A recorded thread.
 #[derive(Debug, Clone)]
 pub struct Thread {
-    /// Its identity.
+    /// Identity of the thread.
     pub id: ThreadId,
-    /// Its number in the kernel.
+    /// Number in the kernel.
     pub tid: u32,
     /// Recorded instructions.
     pub instructions: u64,
@@ -48,12 +48,12 @@ struct Frame {
 }
 
 impl Thread {
-    /// How many instructions it had executed before its first recorded one.
+    /// Number of instructions it had executed before its first recorded one.
     pub fn begin(&self) -> u64 {
         self.frames.first().map_or(0, |frame| frame.head.first_instruction)
     }
 
-    /// How many instructions it had executed, recorded or not, after its last recorded one.
+    /// Number of instructions it had executed, recorded or not, after its last recorded one.
     pub fn end(&self) -> u64 {
         self.frames.last().map_or(0, |frame| frame.head.first_instruction + frame.head.instructions)
     }
@@ -96,22 +96,22 @@ impl Trace {
         Ok(Self { source, opening, map, threads })
     }
 
-    /// What is traced and how.
+    /// Opening: what is traced and how.
     pub fn opening(&self) -> &Opening {
         &self.opening
     }
 
-    /// How it ended; nothing if the trace has no end, because its writer died or the file was cut.
+    /// Closing; nothing if the trace has no end, because its writer died or the file was cut.
     pub fn closing(&self) -> Option<&Closing> {
         self.map.contents.closing.as_ref()
     }
 
-    /// Where the trace cannot be read further, and why; nothing where the file merely ends.
+    /// Damage: where the trace cannot be read further, and why; nothing where the file merely ends.
     pub fn damage(&self) -> Option<&FormatError> {
         self.map.damage.as_ref()
     }
 
-    /// Whether its writer came to the end, so that nothing is missing.
+    /// True if its writer came to the end, so that nothing is missing.
     pub fn is_complete(&self) -> bool {
         self.map.has_end && self.map.damage.is_none()
     }
@@ -151,7 +151,7 @@ impl Trace {
         Stage::new(what, "instructions", read.fold(0, u64::saturating_add))
     }
 
-    /// What a thread does, from its first recorded instruction on.
+    /// Events of a thread, from its first recorded instruction on.
     ///
     /// # Errors
     /// If there is no such thread.
@@ -168,7 +168,7 @@ impl Trace {
         })
     }
 
-    /// What a thread does, from the block on that holds its instruction with this number, counted from
+    /// Events of a thread, from the block on that holds its instruction with this number, counted from
     /// 0 and over those not recorded; if that is not recorded, from the next recorded one on.
     ///
     /// # Errors
@@ -260,7 +260,7 @@ fn threads(map: &Map) -> Vec<Thread> {
     threads.into_values().collect()
 }
 
-/// What a thread does, in its order.
+/// Events of a thread, in its order.
 ///
 /// Not an `Iterator`, since the values of an event are overwritten by the next.
 #[derive(Debug)]
@@ -271,7 +271,7 @@ pub struct Events<'t> {
     current: Option<Frame>,
     reader: EventReader,
     payload: Vec<u8>,
-    /// What was decoded but not yet given.
+    /// Step that was decoded but not yet returned.
     pending: Option<Step>,
 }
 
@@ -289,8 +289,7 @@ impl Events<'_> {
         Ok(step.map(|step| self.reader.event(step)))
     }
 
-    /// How many instructions the thread had executed, recorded or not, after the event that was given
-    /// last.
+    /// Number of instructions the thread had executed, recorded or not, after the event that was given last.
     pub fn instruction(&self) -> u64 {
         match self.pending {
             Some(Step::Block { executed, .. }) => {
@@ -300,7 +299,7 @@ impl Events<'_> {
         }
     }
 
-    /// What the interval is for in which the reader is.
+    /// Phase of the interval in which the reader is.
     pub fn phase(&self) -> Phase {
         self.current.map_or(Phase::Counted, |frame| frame.head.phase)
     }

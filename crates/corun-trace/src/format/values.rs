@@ -13,7 +13,7 @@ use crate::Form;
 
 /// Memories, as a power of two: 4 MiB, of which only what is used is ever touched.
 const MEMORY_BITS: u32 = 17;
-/// Where a memory's trust lies between the step (0) and the distance (3).
+/// Initial trust, between the step (0) and the distance (3).
 const FIRST_TRUST: u64 = 2;
 
 /// Writes the column.
@@ -90,7 +90,7 @@ impl ValueWriter {
     }
 }
 
-/// Whether the values are as many as the forms say.
+/// Checks that the values are as many as the forms say.
 fn check_forms(forms: &[Form], values: &[u64]) -> Option<()> {
     let mut left = values;
     for form in forms {
@@ -197,7 +197,7 @@ impl ValueReader {
     }
 }
 
-/// What is remembered of each slot's values.
+/// Predictors of each slot's values.
 #[derive(Debug)]
 struct Memories {
     /// Last value, step, distance, then epoch, trust and confidence: plain numbers, since a table of
@@ -208,7 +208,7 @@ struct Memories {
     previous: u64,
 }
 
-/// What is remembered of one slot.
+/// Predictor of one slot.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
     last: u64,

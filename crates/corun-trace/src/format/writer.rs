@@ -21,7 +21,7 @@ const WAITING_FRAMES: usize = 2;
 /// Threads that compress, at most: as many as keep up with any tracer.
 const MOST_PACKERS: usize = 4;
 
-/// How a trace is written.
+/// Options of writing a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// zstd's level, 1 to 22.
@@ -298,7 +298,7 @@ pub(super) struct Frames<W> {
     pub output: W,
     pub packer: Packer,
     pub entries: Vec<Entry>,
-    /// Where the next one goes.
+    /// Offset of the next one.
     pub offset: u64,
 }
 

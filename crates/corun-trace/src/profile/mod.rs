@@ -28,13 +28,13 @@ pub struct Profile {
     awaited: Option<SystemCall>,
     /// Instructions before.
     before: u64,
-    /// Where each block leads.
+    /// Successors of each block.
     blocks: Vec<Mix>,
     threads: u32,
 }
 
-/// How the instructions of a part divide over blocks: each block has a direction of its own, and these are their sum, so
-/// that mixes of many thousand blocks keep their distances (Johnson and Lindenstrauss 1984).
+/// Mix: division of a part's instructions over blocks: each block has a direction of its own, and these are their sum,
+/// so that mixes of many thousand blocks keep their distances (Johnson and Lindenstrauss 1984).
 type Mix = [f64; DIRECTIONS];
 
 /// As many as SimPoint takes.
@@ -200,7 +200,7 @@ fn longest(mut gaps: Vec<u64>, together: u64) -> u64 {
     gaps.last().copied().unwrap_or(0)
 }
 
-/// How many of a range are in none of these intervals, which are in order.
+/// Number of a range's instructions that are in none of these intervals, which are in order.
 fn not_in(intervals: &[Interval], range: Range<u64>) -> u64 {
     let first = intervals.partition_point(|interval| interval.end <= range.start);
     let inside = intervals[first..].iter().take_while(|interval| interval.begin < range.end);

@@ -1,4 +1,4 @@
-//! How much memory was touched: distinct cache lines and pages.
+//! Footprint: memory that was touched: distinct cache lines and pages.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use corun_record::TraceFootprint as Footprint;
 
 const LINE: u64 = 64;
 const PAGE: u64 = 4096;
-/// What is read of a trace, so that counts which are not true take neither all time nor all memory.
+/// Bounds of what is read of a trace, so that counts which are not true take neither all time nor all memory.
 const BOUNDS: Bounds = Bounds { longest: 1 << 18, long: 1 << 28, pages: 1 << 23 };
 
 /// Numbers of pages.
@@ -26,7 +26,7 @@ pub(super) struct Touched {
     pages: HashMap<u64, u64>,
     /// The page touched last and its lines, which are not in `pages` yet.
     last: Option<(u64, u64)>,
-    /// What is left of them.
+    /// Rest of the bounds.
     bounds: Bounds,
     is_bounded: bool,
 }

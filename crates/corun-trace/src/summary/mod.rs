@@ -1,4 +1,4 @@
-//! What a trace holds, in figures: the mix of its instructions, its footprint, its hottest blocks.
+//! Summary of a trace, in figures: the mix of its instructions, its footprint, its hottest blocks.
 
 mod footprint;
 mod listing;
@@ -38,13 +38,13 @@ pub struct Summary {
 /// A block that is executed often.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotBlock {
-    /// Its identity.
+    /// Identity of the block.
     pub block: BlockId,
-    /// Its address.
+    /// Address of the block.
     pub address: u64,
-    /// How often it was executed.
+    /// Number of its executions.
     pub executions: u64,
-    /// Its part of all instructions.
+    /// Share of all instructions.
     pub share: f64,
 }
 
@@ -91,7 +91,7 @@ struct Tally<'a> {
     taken: u64,
 }
 
-/// What is counted of a block.
+/// Counts of a block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     executions: u64,

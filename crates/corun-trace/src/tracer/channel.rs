@@ -1,4 +1,4 @@
-//! How a client inside a traced program hands over what it sees: shared buffers and pipes.
+//! Channel from a client inside a traced program: shared buffers and pipes.
 //!
 //! The layout is that of `clients/channel.h`. The files have no names: the client opens them again
 //! through this process's `/proc` folder, so nothing is left behind however either of them ends.
@@ -42,7 +42,7 @@ struct Pipe {
     writer: File,
 }
 
-/// What a client says.
+/// Message of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Message {
     /// A thread begins, by its number in the kernel.
@@ -74,7 +74,7 @@ impl Channel {
         })
     }
 
-    /// What a client needs to open it.
+    /// Name that a client needs to open it.
     ///
     /// # Errors
     /// If there is no `/proc` through which it can.

@@ -10,7 +10,7 @@ pub struct TracerSelection<'a> {
     pub tracer: &'a dyn Tracer,
     /// For people, in one line: what it is good at, and why those preferred to it are not used.
     pub reason: String,
-    /// That it may fail on the program, and what to do; a sentence or more.
+    /// Warning that it may fail on the program, and what to do; a sentence or more.
     pub warning: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub fn choose_for(
     choose_of(all(), name, Some(target))
 }
 
-/// How to ask for another tracer than this one.
+/// Options that ask for another tracer than this one.
 pub(crate) fn others(name: &str) -> String {
     let others = all().iter().map(|tracer| tracer.name()).filter(|&other| other != name);
     others.map(|other| format!("--tracer {other}")).collect::<Vec<_>>().join(" or ")
@@ -95,7 +95,7 @@ fn choose_of<'a>(
     Err(none_of(&refused).into())
 }
 
-/// What is said where a tracer is used that may fail.
+/// Warning where a tracer is used that may fail.
 fn warning<'a>(
     tracer: &dyn Tracer,
     objection: &str,
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::{Sink, Target, TracePlan, Traced};
 
-    /// Its name, whether it works, why it cannot run a program.
+    /// Name, whether it works, why it cannot run a program.
     struct Pretended(&'static str, bool, Option<&'static str>);
 
     impl Tracer for Pretended {

@@ -20,7 +20,7 @@ const LINE: u64 = 256;
 const DEPTH: usize = 5;
 const ELF: &[u8] = b"\x7fELF\x02";
 
-/// What to load, and the command line it sees.
+/// Program to load, and the command line it sees.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandLine {
     pub(super) image: PathBuf,
@@ -70,7 +70,7 @@ pub(super) fn started_by_env(program: &Path) -> Option<OsString> {
     (is_env && is_name).then(|| name.to_owned())
 }
 
-/// What a script's first line names: its interpreter, and what follows that as one argument, which may be empty.
+/// Interpreter of a script's first line: its interpreter, and what follows that as one argument, which may be empty.
 fn interpreter(first_line: &[u8]) -> Option<(&OsStr, &OsStr)> {
     let shebang = first_line.strip_prefix(b"#!")?.trim_ascii();
     let end = shebang.iter().position(u8::is_ascii_whitespace).unwrap_or(shebang.len());

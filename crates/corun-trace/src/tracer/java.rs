@@ -1,4 +1,4 @@
-//! Whether a program starts a Java virtual machine, before it runs.
+//! Detection of a Java virtual machine in a program, before it runs.
 //!
 //! The launchers of every JDK (java, javac, jshell) are linked to libjli, which loads the virtual machine; other
 //! programs that have one inside are linked to libjvm.
@@ -16,7 +16,7 @@ use crate::Target;
 
 const LIBRARIES: [&[u8]; 2] = [b"libjli.so", b"libjvm.so"];
 
-/// Whether the program, or what interprets it, is linked to the Java virtual machine or to its launcher. What cannot
+/// True if the program, or what interprets it, is linked to the Java virtual machine or to its launcher. What cannot
 /// be read is not.
 pub(super) fn is_started_by(target: &Target) -> bool {
     image::resolve(target).is_ok_and(|line| needs_java(&line.image))
@@ -26,7 +26,7 @@ fn needs_java(path: &Path) -> bool {
     corun_files::random(path).is_ok_and(|file| needs_any(file, &LIBRARIES).unwrap_or(false))
 }
 
-/// Whether an executable of 64 bits needs one of these libraries.
+/// True if an executable of 64 bits needs one of these libraries.
 fn needs_any(file: impl Read + Seek, libraries: &[&[u8]]) -> object::Result<bool> {
     let data = &ReadCache::new(file);
     let header = FileHeader64::<LittleEndian>::parse(data)?;

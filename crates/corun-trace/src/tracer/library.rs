@@ -1,4 +1,4 @@
-//! What a tracer needs as files, unpacked from this binary into memory.
+//! Files that a tracer needs, unpacked from this binary into memory.
 //!
 //! The traced process executes and loads them, with the user's rights, perhaps root's. So they have no place in
 //! the file system where any user could put others: they are sealed files in memory (memfd_create(2)), which

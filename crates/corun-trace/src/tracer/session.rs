@@ -17,7 +17,7 @@ use super::image::{self, CommandLine};
 use crate::process::silence;
 use crate::{Ending, Sink, Target, TraceError, TracePlan, Traced};
 
-/// How often a request to stop is polled while the program reports nothing.
+/// Interval at which a request to stop is polled while the program reports nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// A client says that the first thread begins before the program does anything; a tracer that has not come so far
 /// in this time hangs.
@@ -27,10 +27,10 @@ const LONGEST_START: Duration = Duration::from_secs(30);
 pub(super) trait Interpreter {
     /// The tracer's name.
     const TRACER: &'static str;
-    /// What is known of a thread.
+    /// State of a thread.
     type Thread;
 
-    /// What the client is to record, in words of its own.
+    /// Plan of what the client is to record, in words of its own.
     fn words(&self) -> Vec<u64>;
 
     /// A thread begins, by its number in the kernel.
@@ -46,7 +46,7 @@ pub(super) trait Interpreter {
         sink: &mut dyn Sink,
     ) -> Result<usize, EntryError>;
 
-    /// Whether the client has not said that a thread ended.
+    /// True if the client has not said that a thread ended.
     fn is_open(thread: &Self::Thread) -> bool;
 
     /// Nothing more comes of a thread: reports what was still open.
@@ -55,7 +55,7 @@ pub(super) trait Interpreter {
     /// Instructions of the threads that ended, recorded or not.
     fn instructions(&self) -> u64;
 
-    /// What a reader should know of how the program was seen, a sentence each.
+    /// Remarks for the reader on how the program was seen, a sentence each.
     fn remarks(&self) -> Vec<String>;
 }
 

@@ -1,4 +1,4 @@
-//! Whether a tracer works here: it traces a program of three instructions.
+//! Trial of a tracer: it traces a program of three instructions.
 //!
 //! Containers leave out `/proc`, forbid system calls or limit memory in many ways, and a tracer may say nothing or
 //! hang then. A run of the smallest program shows it before the user's own is run.

@@ -14,7 +14,7 @@ use corun_trace::{
     Ending, Part, SlowRunNotice, Target, TracePlan, TraceRequest, choose, run_trace,
 };
 
-/// What the program waits for.
+/// Pipe that the program waits for.
 static PIPE: OnceLock<PathBuf> = OnceLock::new();
 
 /// The program goes on when it is said that it takes long, and not before.

@@ -21,7 +21,7 @@ pub(in crate::convert) struct Records<W: Write> {
     unknown_addresses: u64,
 }
 
-/// What all executions of an instruction have in common.
+/// Template of all executions of an instruction.
 struct Template {
     record: Record,
     kind: Option<BranchKind>,

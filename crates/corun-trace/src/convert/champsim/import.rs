@@ -24,7 +24,7 @@ const LONGEST: usize = 16;
 /// Bytes read at once.
 const BUFFER: usize = 1024 * SIZE;
 
-/// What was imported.
+/// Imported trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Imported {
     /// One a record.
@@ -41,7 +41,7 @@ pub enum ImportError {
     Read {
         /// Bytes read before.
         offset: u64,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The file ends within a record.
@@ -50,19 +50,19 @@ pub enum ImportError {
          found {found} bytes and the end"
     )]
     Truncated {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
-        /// What is there of it, in bytes.
+        /// Length found of it, in bytes.
         found: usize,
     },
     /// A field has a value that no trace has.
     #[error("expected {expected} at byte {offset} of the ChampSim trace, found {found:#x}")]
     Impossible {
-        /// Where the field lies.
+        /// Offset of the field.
         offset: u64,
-        /// What it can be.
+        /// Expected values.
         expected: &'static str,
-        /// What it is.
+        /// Value found.
         found: u64,
     },
     /// The trace cannot be kept.
@@ -136,7 +136,7 @@ pub fn import(input: impl Read, sink: &mut dyn Sink) -> Result<Imported, ImportE
 struct Input<R> {
     input: R,
     buffer: Vec<u8>,
-    /// How much of the buffer is used up.
+    /// Length of the buffer that is used up.
     at: usize,
     /// Of the file, where the buffer begins.
     offset: u64,

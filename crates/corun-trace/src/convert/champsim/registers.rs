@@ -30,7 +30,7 @@ const STATUS_FLAGS: u32 = RflagsBits::OF
 pub(super) struct Registers {
     pub writes: [u8; 2],
     pub reads: [u8; 4],
-    /// How many more the instruction has.
+    /// Number of registers of the instruction that are left out.
     pub left_out: u32,
 }
 

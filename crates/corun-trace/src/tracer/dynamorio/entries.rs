@@ -21,8 +21,8 @@ use crate::{
 };
 
 const CUT: u64 = 1 << 62;
-/// Where a marker of what was executed has the number of its interval.
-const STRETCH: u32 = 8;
+/// Position, in a marker of what was executed, of the number of its interval.
+const INTERVAL_SHIFT: u32 = 8;
 /// The system calls of x86-64 after which the process is another program: execve, execveat.
 const REPLACING: [u64; 2] = [59, 322];
 
@@ -77,7 +77,7 @@ struct BlockRecord {
     /// Those of them that touch every line that the whole block touches.
     touching: Vec<Source>,
     is_plain: bool,
-    /// Its code, line by line.
+    /// Code, line by line.
     code: Vec<TouchedLine>,
     /// When these lines were noted last: of which thread, and where in its run.
     code_seen: (ThreadId, u64),
@@ -200,7 +200,7 @@ impl Entries {
         };
         let kind = kind & !MARKER;
         thread.order = 2 * order;
-        let marker = match kind & ((1 << STRETCH) - 1) {
+        let marker = match kind & ((1 << INTERVAL_SHIFT) - 1) {
             1 => Marker::SystemCall(value),
             2 => Marker::Signal(value as u32),
             3 => Marker::Forked(value as u32),
@@ -208,8 +208,8 @@ impl Entries {
             ATOMIC => Marker::Atomic,
             7 => {
                 thread.ahead = Some(value);
-                if thread.part != kind >> STRETCH {
-                    (thread.part, thread.current) = (kind >> STRETCH, None);
+                if thread.part != kind >> INTERVAL_SHIFT {
+                    (thread.part, thread.current) = (kind >> INTERVAL_SHIFT, None);
                 }
                 return Ok(MARKER_WORDS);
             }
@@ -301,13 +301,13 @@ impl Thread {
         OrderedMarker { order: self.order + 1, marker }
     }
 
-    /// Whether what it does now is recorded.
+    /// True if what it does now is recorded.
     fn is_recorded(&self) -> bool {
         matches!(self.current, Some((Use::Recorded(_), _)))
     }
 
-    /// What follows comes after `done` instructions of the part. Returns up to how many of the part the same goes on;
-    /// 0 if nobody wants it.
+    /// Enters the interval after `done` instructions of the part. Returns up to how many of the part the same goes
+    /// on; 0 if nobody wants it.
     #[inline]
     fn enter(
         &mut self,
@@ -346,7 +346,7 @@ impl Thread {
 }
 
 impl BlockRecord {
-    /// How many instructions lie before an address.
+    /// Number of instructions before an address.
     fn index_of(&self, address: u64) -> Result<usize, EntryError> {
         let mut at = self.address;
         for (index, length) in self.lengths.iter().enumerate() {

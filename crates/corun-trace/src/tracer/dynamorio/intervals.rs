@@ -20,7 +20,7 @@ struct Part {
     phases: Vec<(Use, u64)>,
 }
 
-/// What becomes of the client's entries.
+/// Use of the client's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     /// They are recorded.
@@ -84,18 +84,18 @@ impl Intervals {
         matches!(&self.parts[..], [part] if is_all(part))
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub(crate) fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Whether the lines that are touched are wanted.
+    /// True if the lines that are touched are wanted.
     pub(crate) fn look_back(&self) -> bool {
         self.looks_back
     }
 
-    /// What an instruction is for that follows so many of its part, and before how many of the part's that ends, which
-    /// no other interval of the part has; nothing after the part's end.
+    /// Use of an instruction that follows so many of its part, and before how many of the part's that ends, which no
+    /// other interval of the part has; nothing after the part's end.
     pub(crate) fn at(&self, part: u64, done: u64) -> Option<(Use, u64)> {
         let phases = &self.parts.get(usize::try_from(part).ok()?)?.phases;
         phases.get(phases.partition_point(|&(_, end)| end <= done)).copied()

@@ -13,7 +13,7 @@ const RECENT: usize = 1 << 12;
 const SLACK: usize = 1 << 16;
 /// No line: none has these bits.
 const NONE: u64 = u64::MAX;
-/// What the bits of a line are without whether it was written.
+/// Mask of a line's bits without the one of a write.
 const KEY: u64 = !1;
 
 /// Learns from one access after another which lines a thread touched last.
@@ -23,12 +23,12 @@ const KEY: u64 = !1;
 pub(super) struct LineHistory {
     /// The bits of lines, as in what follows.
     recent: Box<[u64]>,
-    /// How many others had come to `recent` before each of its lines.
+    /// Number of others that had come to `recent` before each of its lines.
     came: Box<[u64]>,
     count: u64,
     /// Lines in the order in which they left `recent`; of several entries of one line the last counts.
     log: Vec<u64>,
-    /// Where in the log a line's last entry is.
+    /// Place in the log of a line's last entry.
     last: FxHashMap<u64, u32>,
 }
 

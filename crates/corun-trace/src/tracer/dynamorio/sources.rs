@@ -1,4 +1,4 @@
-//! Where the addresses that a block touches come from: the words of its entries.
+//! Sources of the addresses that a block touches: the words of its entries.
 //!
 //! While a run is looked back on only lines matter, and operands that lie close together, such as those of a row of pushes, touch
 //! the same ones: two of them stand for all.
@@ -11,7 +11,7 @@ pub(super) const LINE: usize = 64;
 /// Bytes that one `rep` instruction is taken to touch at most: more than a last level holds.
 const LONGEST_COPY: u64 = 1 << 28;
 
-/// Where the values of an operand come from: a word and what to add to it.
+/// Source of an operand's values: a word and what to add to it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source {
     pub(super) form: Form,

@@ -1,4 +1,4 @@
-//! Where an instruction's operands lie, from the registers before it.
+//! Addresses of an instruction's operands, from the registers before it.
 
 use iced_x86::{CodeSize, Instruction as Decoded, Mnemonic, OpKind, Register, UsedMemory};
 use libc::user_regs_struct;
@@ -10,7 +10,7 @@ use crate::{Form, MemoryOperand};
 /// String instructions go downwards.
 const DIRECTION_FLAG: u64 = 1 << 10;
 
-/// What an operand's addresses are made of.
+/// Parts of an operand's addresses.
 #[derive(Debug)]
 pub(super) enum Place {
     Single(UsedMemory),
@@ -51,7 +51,7 @@ impl Place {
         }
     }
 
-    /// Whether its address is one of 32 bits.
+    /// True if its address is one of 32 bits.
     pub(super) fn is_short(&self) -> bool {
         let (Self::Single(memory)
         | Self::Bit(memory, _)
@@ -142,7 +142,7 @@ fn bit_address(memory: &UsedMemory, offset: Register, registers: &user_regs_stru
     address(&moved, registers)
 }
 
-/// What a register that an address is made of holds; a segment register, its base.
+/// Value of a register that an address is made of; a segment register, its base.
 fn general(registers: &user_regs_struct, register: Register) -> u64 {
     let whole = match register.full_register() {
         Register::RAX => registers.rax,

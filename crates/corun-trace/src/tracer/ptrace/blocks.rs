@@ -10,7 +10,7 @@ use crate::{
     TracePlan,
 };
 
-/// Where a block ends if it does not branch before, in instructions.
+/// Limit of a block that does not branch, in instructions.
 const LONGEST_BLOCK: usize = 64;
 
 /// Passes to the sink what the plan asks for.
@@ -24,17 +24,17 @@ pub(super) struct BlockBuilder<'a> {
     /// Those of them that no block can hold.
     pub left_out: u64,
     last: Option<ThreadId>,
-    /// How many there are.
+    /// Number of threads.
     threads: u32,
 }
 
-/// What a thread has executed since its last block ended.
+/// Instructions that a thread has executed since its last block ended.
 #[derive(Debug)]
 pub(super) struct PendingBlock {
     thread: ThreadId,
     run: Vec<Rc<Code>>,
     values: Vec<u64>,
-    /// Where the interval that is being recorded begins.
+    /// Begin of the interval that is being recorded.
     interval: Option<u64>,
     skipped: u64,
 }

@@ -25,12 +25,12 @@ pub(super) struct Code {
     /// In the order that traces hold them.
     pub operands: Vec<(MemoryOperand, Place)>,
     pub kind: Kind,
-    /// Whether another place than the next may follow.
+    /// True if another place than the next may follow.
     pub branches: bool,
     pub is_atomic: bool,
 }
 
-/// What matters of an instruction for stepping over it.
+/// Kind of an instruction for stepping over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Plain,
@@ -52,7 +52,7 @@ impl Code {
         Instruction { length: self.bytes.len() as u8, operands: self.operands.len() as u8 }
     }
 
-    /// Whether a repeated instruction counts in ECX, as its addresses are of 32 bits.
+    /// True if a repeated instruction counts in ECX, as its addresses are of 32 bits.
     fn counts_in_32_bits(&self) -> bool {
         self.operands.iter().any(|(_, place)| place.is_short())
     }
@@ -100,7 +100,7 @@ impl Code {
     }
 }
 
-/// What was decoded, by address.
+/// Decoded instructions, by address.
 pub(super) struct CodeCache {
     process: Pid,
     known: HashMap<u64, Rc<Code>>,
@@ -131,7 +131,7 @@ impl CodeCache {
     }
 }
 
-/// What can be read there, up to the length of the buffer: code may end with its page.
+/// Bytes that can be read there, up to the length of the buffer: code may end with its page.
 fn read(process: Pid, address: u64, buffer: &mut [u8]) -> &[u8] {
     let to_page = 4096 - address as usize % 4096;
     // A transfer that fails in the middle ends with the part before.

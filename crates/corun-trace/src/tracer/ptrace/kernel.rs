@@ -12,12 +12,12 @@ use nix::unistd::Pid;
 /// The note that holds the extended state (include/uapi/linux/elf.h of Linux).
 const NT_X86_XSTATE: usize = 0x202;
 
-/// What PTRACE_O_TRACESYSGOOD adds to the signal.
+/// Bit that PTRACE_O_TRACESYSGOOD adds to the signal.
 const CALL: c_int = 0x80;
 
 /// The bit of SIGTRAP in a mask of signals.
 pub(super) const TRAP: u64 = 1 << (libc::SIGTRAP - 1);
-/// How long such a mask is.
+/// Length of such a mask.
 const MASK: usize = size_of::<u64>();
 
 /// The debug register that says which of the others hold.
@@ -42,9 +42,9 @@ pub(super) enum Stop {
     WithGroup,
     /// It has made a thread or a process.
     Cloned,
-    /// Its process has become another program.
+    /// The process has become another program.
     Replaced,
-    /// Its first stop, or the end of a group's stop.
+    /// First stop, or the end of a group's stop.
     Begun,
     /// It has ended with this exit code.
     Exited(c_int),
@@ -53,7 +53,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// What is to be delivered, 0 if nothing is.
+    /// Signal to be delivered, 0 if nothing is.
     pub(super) fn signal(self) -> c_int {
         if let Self::Signal(signal) = self { signal } else { 0 }
     }
@@ -102,7 +102,7 @@ fn stop(tid: Pid, status: c_int) -> nix::Result<Stop> {
     })
 }
 
-/// What a SIGTRAP means: arch/x86/kernel/{traps,ptrace}.c and kernel/signal.c of Linux.
+/// Meaning of a SIGTRAP: arch/x86/kernel/{traps,ptrace}.c and kernel/signal.c of Linux.
 fn trap(si_code: c_int) -> Stop {
     match si_code {
         libc::TRAP_TRACE | libc::TRAP_HWBKPT => Stop::Stepped,
@@ -169,7 +169,7 @@ fn set_debug_register(tid: Pid, register: usize, value: u64) -> nix::Result<()> 
     ptrace::write_user(tid, place as *mut c_void, value.cast_signed())
 }
 
-/// Whether a process has a thread of this number; there need be no `/proc` for that.
+/// True if a process has a thread of this number; there need be no `/proc` for that.
 pub(super) fn is_thread(process: Pid, tid: Pid) -> bool {
     // SAFETY: signal 0 is none, so that nothing is sent.
     unsafe { libc::syscall(libc::SYS_tgkill, process.as_raw(), tid.as_raw(), 0) == 0 }

@@ -19,14 +19,14 @@ use crate::{Target, TraceError, TracePlan};
 /// A traced program.
 #[derive(Debug)]
 pub(super) struct Launched {
-    /// Its first thread.
+    /// First thread.
     pub leader: Pid,
     pub process: Process,
-    /// What it leaves running has this mark.
+    /// Mark of the processes that it leaves running.
     pub mark: Mark,
 }
 
-/// Whether a child that is traced becomes the program.
+/// Outcome for a traced child: it becomes the program or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     Execute = 1,

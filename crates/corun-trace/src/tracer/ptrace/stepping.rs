@@ -33,22 +33,22 @@ impl Step {
         Ok(steps)
     }
 
-    /// Where it lies.
+    /// Address of the instruction.
     pub fn address(&self) -> u64 {
         self.code.address
     }
 
-    /// Where the next one lies.
+    /// Address of the next one.
     pub fn end(&self) -> u64 {
         self.code.address + self.code.bytes.len() as u64
     }
 
-    /// Whether one step may do a part of it only: an iteration, or some lanes.
+    /// True if one step may do a part of it only: an iteration, or some lanes.
     pub fn may_take_several_steps(&self) -> bool {
         matches!(self.code.kind, Kind::Repeated | Kind::Lanes)
     }
 
-    /// Whether it stores the flags, with the one among them that stepping sets.
+    /// True if it stores the flags, with the one among them that stepping sets.
     pub fn pushes_flags(&self) -> bool {
         self.code.kind == Kind::PushFlags
     }

@@ -28,12 +28,12 @@ pub(super) struct Thread {
     next: Option<Next>,
     /// It does not step, it runs to the end of a repeated instruction.
     runs_to: bool,
-    /// Where a system call was reported that a signal then put off.
+    /// Address of a system call that was reported that a signal then put off.
     put_off: Option<u64>,
     traps: Traps,
 }
 
-/// What the next step does, if nothing comes in between.
+/// Next step, if nothing comes in between.
 struct Next {
     address: u64,
     /// `None` where there is no instruction that is known.
@@ -102,7 +102,7 @@ impl Thread {
         Ok(kind)
     }
 
-    /// Whether it is at the begin of a system call, not at its end.
+    /// True if it is at the begin of a system call, not at its end.
     pub(super) fn enters_call(&mut self) -> bool {
         self.traps.enter_call()
     }

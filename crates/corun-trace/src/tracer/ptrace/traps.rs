@@ -22,10 +22,11 @@ const MASKING: [i64; 7] = [
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
 ];
-/// What a call returns that a signal interrupts: EINTR, and what the kernel does not show (include/linux/errno.h).
+/// Results of a call that a signal interrupts: EINTR, and what the kernel does not show (include/linux/errno.h).
 const INTERRUPTED: [i64; 5] = [-4, -512, -513, -514, -516];
-/// Where a handler's frame has the mask that its end restores: after the return address, and in `struct ucontext`
-/// after flags, link, stack and registers (arch/x86/include/asm/sigframe.h, include/uapi/asm-generic/ucontext.h).
+/// Offset in a handler's frame of the mask that its end restores: after the return address, and in `struct
+/// ucontext` after flags, link, stack and registers (arch/x86/include/asm/sigframe.h,
+/// include/uapi/asm-generic/ucontext.h).
 const MASK_IN_FRAME: u64 = 8 + 8 + 8 + 24 + 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ enum Call {
     Inside,
 }
 
-/// What a thread blocks of SIGTRAP.
+/// State of a thread's mask for SIGTRAP.
 #[derive(Debug)]
 pub(super) struct Traps {
     /// For the program, SIGTRAP is blocked.

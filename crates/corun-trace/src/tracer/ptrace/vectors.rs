@@ -11,7 +11,7 @@ use super::kernel;
 
 /// More than any core's state today, with the tiles of AMX.
 const SPACE: usize = 16 * 1024;
-/// Where the legacy area has its registers of 16 bytes.
+/// Offset in the legacy area of its registers of 16 bytes.
 const LOW_128: usize = 160;
 
 /// State components of the vector registers.
@@ -28,7 +28,7 @@ enum Component {
     High16 = 7,
 }
 
-/// What the vector and mask registers of a thread hold.
+/// Values of the vector and mask registers of a thread.
 #[derive(Debug)]
 pub(super) struct Vectors {
     state: Vec<u8>,

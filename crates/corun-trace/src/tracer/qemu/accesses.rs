@@ -12,7 +12,7 @@ pub(super) struct Piece {
     pub(super) is_store: bool,
 }
 
-/// What one instruction accessed, in its order, in bounded memory however often it repeats.
+/// Accesses of one instruction, in its order, in bounded memory however often it repeats.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     /// The first ones: enough for any instruction that does not repeat.

@@ -36,7 +36,7 @@ pub(super) struct BlockOperands {
 pub(super) struct ExpectedAccess {
     pub(super) instruction: u32,
     pub(super) is_store: bool,
-    /// Whether its address is an operand's value; else it is the same as the one before.
+    /// True if its address is an operand's value; else it is the same as the one before.
     pub(super) is_value: bool,
 }
 
@@ -123,8 +123,8 @@ fn describe(code: &mut impl Read) -> Result<Block, EntryError> {
     executed(address, &bytes, instructions as usize)
 }
 
-/// What QEMU executes as the block that it says has so many instructions: one that begins on the first
-/// page and ends on the next is taken back and gets a block of its own, unless it is the first.
+/// Block that QEMU executes as the one that it says has so many instructions: one that begins on the
+/// first page and ends on the next is taken back and gets a block of its own, unless it is the first.
 fn executed(address: u64, bytes: &[u8], instructions: usize) -> Result<Block, EntryError> {
     let block = decode_first(address, bytes, instructions)?;
     let end = block.end();

@@ -34,9 +34,9 @@ pub(super) struct Thread {
     has_ended: bool,
     ends_in_repeat: bool,
     is_continued: bool,
-    /// What the block accessed, with the instruction's index.
+    /// Accesses of the block, with the instruction's index.
     pieces: Vec<(u32, Piece)>,
-    /// What its last instruction accessed, if that repeats.
+    /// Accesses of its last instruction, if that repeats.
     repeated: Pieces,
     /// Each instruction's, where they are not the expected ones.
     sorted: Vec<Pieces>,

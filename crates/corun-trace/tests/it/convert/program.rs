@@ -10,7 +10,7 @@ use corun_trace::{
     BlockId, Event, Marker, OrderedMarker, Recording, Sink, ThreadId, TracePlan, decode,
 };
 
-/// Where the parts of the program lie, and their code.
+/// Addresses of the parts of the program, and their code.
 pub(crate) const START: (u64, &[u8]) = (
     0x40_1000,
     &[

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/faults/program.c");
 
-/// What faults, and in which way it goes on.
+/// Faults, and the way in which each continues.
 const CASES: [&str; 14] = [
     "guard",
     "registers",

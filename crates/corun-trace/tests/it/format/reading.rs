@@ -66,7 +66,7 @@ proptest! {
     }
 }
 
-/// Whether every thread of `found` does what it does in `whole`, but perhaps less of it.
+/// True if every thread of `found` does what it does in `whole`, but perhaps less of it.
 fn is_beginning(found: &Recording, whole: &Recording) -> bool {
     let threads = (0..found.threads.len().min(whole.threads.len()) as u32).map(ThreadId);
     found.threads.len() <= whole.threads.len()

@@ -173,8 +173,8 @@ fn marker() -> impl Strategy<Value = Marker> {
     ]
 }
 
-/// What is to happen next: in which thread, which block, whether it is cut short, the values if they
-/// are not like the last ones, and the marker before it.
+/// Next event: in which thread, which block, whether it is cut short, the values if they are not
+/// like the last ones, and the marker before it.
 type Draft = (usize, usize, Option<u32>, Option<Vec<u64>>, Option<(u64, Marker)>);
 
 /// A list of touched lines, and of which thread.

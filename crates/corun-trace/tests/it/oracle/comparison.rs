@@ -1,16 +1,16 @@
-//! Where two traces of one program differ first.
+//! First difference of two traces of one program.
 
 use corun_trace::{Access, Direction, Event, Recording, ThreadId, accesses};
 use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction, Mnemonic};
 
-/// What a tracer is known not to record.
+/// Accesses that a tracer is known not to record.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Blind {
     /// The addresses of prefetches.
     pub prefetches: bool,
-    /// Where a vector begins of which a mask leaves out the first lanes.
+    /// True for the begin of a vector of which a mask leaves out the first lanes.
     pub masked: bool,
-    /// Where the kernel puts a signal's frame on the stack; its emulation has another place.
+    /// True for the place of a signal's frame on the stack; its emulation has another place.
     pub frames: bool,
     /// Programs with AVX-512 do not run.
     pub avx512: bool,

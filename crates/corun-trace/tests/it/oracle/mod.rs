@@ -44,7 +44,7 @@ fn traced(tracer: &dyn Tracer, program: &Program) -> (Recording, Traced) {
     (recording, traced.unwrap())
 }
 
-/// Whether a tracer reports what stepping reports, but for what it is known not to see.
+/// Checks that a tracer reports what stepping reports, but for what it is known not to see.
 fn agrees_with_stepping(tracer: &dyn Tracer, blind: Blind) {
     let differences: Vec<_> = DETERMINISTIC
         .iter()

@@ -13,7 +13,7 @@ pub(crate) struct Program {
     folder: tempfile::TempDir,
 }
 
-/// What a program says that it does.
+/// Statements of a program on what it does.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Truth {
     /// The instruction's address and its access, in order; `instruction` is not set.
@@ -41,7 +41,7 @@ impl Program {
         Some(Self { name: name.to_owned(), file, folder })
     }
 
-    /// What the program states.
+    /// Statements of the program.
     pub(crate) fn truth(&self) -> Truth {
         let section = self.folder.path().join("truth");
         let mut copy = Command::new("objcopy");

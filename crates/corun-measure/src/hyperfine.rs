@@ -51,7 +51,7 @@ fn read(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text.trim_start_matches('\u{feff}'))
 }
 
-/// True if a text looks like an export of hyperfine.
+/// Whether a text looks like an export of hyperfine.
 pub fn is_export(text: &str) -> bool {
     let json = read(text).unwrap_or_default();
     json["results"].is_array() && json["format"].is_null()

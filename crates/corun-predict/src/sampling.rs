@@ -35,7 +35,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Effort to predict a program alone.
+    /// What predicts a program alone.
     pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000, seed: 0 };
 
     /// Effort to simulate several times, alone and beside siblings, in about so many seconds on two CPUs.

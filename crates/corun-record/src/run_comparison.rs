@@ -192,7 +192,7 @@ pub struct NotCompared {
     pub what: String,
     /// Why not, as one sentence.
     pub reason: String,
-    /// True if a run is not of the work that was asked for, such as one whose program failed.
+    /// Whether a run is not of the work that was asked for, such as one whose program failed.
     #[serde(default)]
     pub spoiled: bool,
 }
@@ -208,9 +208,9 @@ pub struct ComparisonGate {
     pub worse: Vec<u32>,
     /// The observations of which it is neither shown nor excluded, as indices.
     pub undecided: Vec<u32>,
-    /// Number of observations that could not be compared because a run is not of the work that was asked for.
+    /// What could not be compared because a run is not of the work that was asked for.
     #[serde(default)]
     pub spoiled: u32,
-    /// True if nothing failed.
+    /// Whether nothing failed.
     pub passes: bool,
 }

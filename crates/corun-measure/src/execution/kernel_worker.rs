@@ -175,8 +175,8 @@ fn give_up(barrier: &StartBarrier, slot: usize, error: &std::io::Error) -> ! {
     std::process::exit(127)
 }
 
-/// Ends the process likewise where a kernel has failed, with the reason.
-fn exit_on_failure(done: Result<(), WorkloadError>) {
+/// Says why a kernel cannot continue, if so, and ends the process likewise.
+fn go_on(done: Result<(), WorkloadError>) {
     if let Err(failure) = done {
         let refusal = Refusal::from(failure);
         refusal.write();
@@ -222,7 +222,7 @@ fn work(
     }
     loop {
         let mut end_ns = 0;
-        exit_on_failure(unless_ended(descriptor.name, &mut *kernel, |kernel| {
+        go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| {
             kernel.run(order.operations);
             end_ns = now_ns();
         }));
@@ -239,7 +239,7 @@ fn work(
             latencies.entry(kind).or_default().add(&histogram);
         }
         if descriptor.subtracts.is_some() && order.barrier.is_some() {
-            exit_on_failure(unless_ended(descriptor.name, &mut *kernel, |kernel| {
+            go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| {
                 clock.subtract(|operations| kernel.overhead(operations), order.operations);
             }));
         }
@@ -258,7 +258,7 @@ fn work(
         if !order.steady || barrier.all_finished() {
             break;
         }
-        exit_on_failure(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
+        go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
     }
     latency_report::write(&latencies);
 }

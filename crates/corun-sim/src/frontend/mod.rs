@@ -37,7 +37,7 @@ use wrong_path::{Visited, WrongPlace};
 pub(crate) struct Fetcher {
     /// The path that it takes.
     pub(crate) path: Path,
-    /// True if a sibling used the front end when this thread could have.
+    /// Whether a sibling used the front end when this thread could have.
     was_kept_out: bool,
     /// From when on it goes on.
     resume: u64,
@@ -118,7 +118,7 @@ impl Fetcher {
         self.path.current.is_some_and(|place| place.is_looping)
     }
 
-    /// Line that it waits for, if a sibling evicted that.
+    /// What it waits for, if that is a line that a sibling evicted.
     pub(crate) fn evicted(&self, now: u64) -> Option<SiblingEviction> {
         let (until, evicted) = self.evicted;
         let begin = until.saturating_sub(evicted.cycles.into());

@@ -64,9 +64,9 @@ pub(crate) struct Place {
     pub(crate) reading: Reading,
     /// From when on prediction lets fetch begin with the step.
     pub(crate) from: u64,
-    /// True if the loop buffer has it.
+    /// Whether the loop buffer has it.
     pub(crate) is_looping: bool,
-    /// Outcome of the prediction of its end.
+    /// How its end is predicted.
     end: Option<Outcome>,
 }
 
@@ -114,12 +114,12 @@ impl Path {
         self.supply == Supply::End && self.current.is_none()
     }
 
-    /// True if there is nothing to fetch, now or for good.
+    /// Whether there is nothing to fetch, now or for good.
     pub(crate) fn has_nothing(&self) -> bool {
         self.supply != Supply::NotRequested && self.current.is_none()
     }
 
-    /// True if it waits at a synchronisation point.
+    /// Whether it waits at a synchronisation point.
     pub(crate) fn waits(&self) -> bool {
         self.supply == Supply::SyncPoint && self.current.is_none()
     }

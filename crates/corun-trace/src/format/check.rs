@@ -85,7 +85,7 @@ pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
     checked
 }
 
-/// Error of the closing, if it counts other instructions of a thread than its events hold.
+/// What is wrong with the closing, if it counts other instructions of a thread than its events hold.
 fn miscount(trace: &Trace, thread: &Thread, found: u64) -> Option<FormatError> {
     let is_closing = |entry: &&Entry| matches!(entry.content, EntryContent::Closing);
     let closing = trace.entries().iter().rfind(is_closing)?;

@@ -194,8 +194,10 @@ mod tests {
     fn circumstances_override_what_the_figures_say() {
         use Unsettled::{BeyondReach, ForeignLoad, ProgramWaits, TooUncertain};
         let bounds = Bounds { practical: TWO_PERCENT, noise_floor: 0.0 };
-        let (quiet, waits) =
-            (Circumstances::default(), Circumstances { program_waits: true, is_beyond_reach: true, load_decides: true });
+        let (quiet, waits) = (
+            Circumstances::default(),
+            Circumstances { program_waits: true, is_beyond_reach: true, load_decides: true },
+        );
         let loaded = Circumstances { load_decides: true, ..quiet };
         let beyond = Circumstances { is_beyond_reach: true, ..loaded };
         let (clear, wide) = (estimate(0.1, 0.05), estimate(0.1, 3.0));

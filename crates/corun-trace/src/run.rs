@@ -17,7 +17,8 @@ use crate::output::{Watch, Written};
 use crate::slow_run::SlowRunNotice;
 use crate::thread_filter::Filter;
 use crate::{
-    Chosen, Ending, FromCall, Native, PreRun, Samples, Target, TraceError, TracePlan, Traced, origin, Survey, SurveyedProgram,
+    Chosen, Ending, FromCall, Native, PreRun, Samples, Survey, SurveyedProgram, Target, TraceError,
+    TracePlan, Traced, origin,
 };
 
 /// The request for a trace: the program, the part of its run, and the options.

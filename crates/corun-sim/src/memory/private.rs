@@ -1,6 +1,5 @@
 //! Private part of the memory hierarchy: what each core has of its own.
 
-use crate::memory::{Origin, Request};
 use crate::memory::cache::{Cache, Held};
 use crate::memory::fill_conflict::FillConflict;
 use crate::memory::line::Line;
@@ -11,6 +10,7 @@ use crate::memory::prefetch::Prefetchers;
 use crate::memory::recall::Recall;
 use crate::memory::tlb::Translations;
 use crate::memory::write_buffers::WriteBuffers;
+use crate::memory::{Origin, Request};
 use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CacheSize, CoreModel, Policy, Sharing};
 use corun_record::MemoryRequests;

@@ -12,7 +12,8 @@ use corun_record::{Actionable, Exit, Progress, Stage};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
-    Ending, FromCall, Part, Samples, SlowRunNotice, SystemCall, TraceError, TraceOutcome, TracePlan, TraceRequest, choose_for, run_trace, Untraced,
+    Ending, FromCall, Part, Samples, SlowRunNotice, SystemCall, TraceError, TraceOutcome,
+    TracePlan, TraceRequest, Untraced, choose_for, run_trace,
 };
 
 use super::Writable;

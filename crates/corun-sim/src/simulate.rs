@@ -120,13 +120,14 @@ pub fn simulate(
     let total = there.map(|there| wanted.unwrap_or(there).min(there));
     progress.begin(Stage::new("simulating", "instructions", total));
     let mut machine = alone(model, timings, trace, part.thread, part.pages, progress)?;
-    machine.warm_up(part.warm_up, part.warm_up)?;
-    let begin = machine.state(0, 0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
-    machine.run(&[vec![end]])?;
-    let state = machine.state(0, 0).since(&begin);
+    let ran = machine.warm_up(part.warm_up, part.warm_up).and_then(|()| {
+        let begin = machine.state(0, 0);
+        machine.run(&[vec![end]])?;
+        Ok(machine.state(0, 0).since(&begin))
+    });
     let source = the_source(machine)?;
-    let simulated = Simulated::of(state, &source.lowering);
+    let simulated = Simulated::of(ran?, &source.lowering);
     simulated.check(model)?;
     Ok(simulated)
 }

@@ -13,7 +13,7 @@ use corun_record::{PageSize, Progress, Stage};
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
-use crate::core::State;
+use crate::core::{Deadlock, State};
 use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::Pages;
@@ -185,7 +185,13 @@ pub fn simulate_together(
     phases: usize,
     progress: &dyn Progress,
 ) -> Result<Phase, SimulationError> {
-    setup.processes.iter().try_for_each(|process| process.trace.require_code())?;
+    for process in setup.processes {
+        process.trace.require_code()?;
+        if process.workers.is_empty() {
+            // A trace whose events are lost.
+            return Err(FormatError::NoThread { threads: Vec::new(), found: 0 }.into());
+        }
+    }
     let mut cpus = cpus(setup, phase as f64 / phases.max(1) as f64);
     progress.begin(Stage::new("simulating", "instructions", expected(setup, &cpus)));
     let mut machine = machine(setup, &cpus, progress)?;
@@ -195,19 +201,13 @@ pub fn simulate_together(
     for cpu in &cpus {
         targets[cpu.core][cpu.cpu] = cpu.begin;
     }
-    while cpus.iter().any(|cpu| !cpu.is_finished) {
-        let Some((core, thread)) = machine.run(&targets)? else { break };
-        for cpu in cpus.iter_mut().filter(|cpu| cpu.core == core) {
-            match thread {
-                Some(thread) if thread == cpu.cpu => {
-                    targets[core][thread] = cpu.reached(&machine);
-                }
-                None => cpu.is_finished = true,
-                _ => {}
-            }
-        }
+    let ran = run(&mut machine, &mut cpus, &mut targets);
+    let placed = ran.map(|()| placed_workers(setup, &cpus, &machine));
+    // Of a trace that could not be read on, no figure and no stop says anything.
+    for source in machine.into_sources().into_iter().flatten() {
+        source.into_programs().into_iter().try_for_each(|mut program| program.error())?;
     }
-    let placed = placed_workers(setup, &cpus, &machine);
+    let placed = placed?;
     let processes = setup.processes.iter();
     let are_ordered: Vec<bool> =
         processes.flat_map(|it| it.workers.iter().map(|_| it.is_ordered())).collect();
@@ -218,10 +218,28 @@ pub fn simulate_together(
         }
         one.simulated.check(setup.model)?;
     }
-    for source in machine.into_sources().into_iter().flatten() {
-        source.into_programs().into_iter().try_for_each(|mut program| program.error())?;
-    }
     Ok(Phase { workers: placed })
+}
+
+/// Runs all workers to their ends.
+fn run(
+    machine: &mut Running<'_>,
+    cpus: &mut [Cpu],
+    targets: &mut [Vec<u64>],
+) -> Result<(), Box<Deadlock>> {
+    while cpus.iter().any(|cpu| !cpu.is_finished) {
+        let Some((core, thread)) = machine.run(targets)? else { break };
+        for cpu in cpus.iter_mut().filter(|cpu| cpu.core == core) {
+            match thread {
+                Some(thread) if thread == cpu.cpu => {
+                    targets[core][thread] = cpu.reached(machine);
+                }
+                None => cpu.is_finished = true,
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 type Running<'a> = Machine<TimeSlicedSource<Recorded<'a>>>;

@@ -184,6 +184,10 @@ impl<'a> WindowSimulation<'a> {
                     let piece = machine.state(0, 0);
                     machine.run_first(next)?;
                     collected.piece(machine.state(0, 0).since(&piece));
+                    if retired(&machine, 0) < next {
+                        // It has ended, however far a damaged trace says that it goes.
+                        break;
+                    }
                 }
                 let done = retired(&machine, 0) - begun.retired;
                 course.learn(&machine, done, &others);
@@ -288,6 +292,10 @@ fn warm<'t>(
         };
         let next: Vec<u64> = first.iter().zip(targets).map(part).collect();
         machine.warm(&next)?;
+        if (0..targets.len()).all(|it| retired(machine, it) < next[it]) {
+            // All have ended, however far a damaged trace says that they go.
+            break;
+        }
     }
     Ok(true)
 }

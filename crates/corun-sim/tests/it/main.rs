@@ -4,6 +4,7 @@
 mod blocks;
 mod bounds;
 mod cycles;
+mod damaged;
 mod directions;
 mod liveness;
 mod made;

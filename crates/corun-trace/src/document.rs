@@ -2,11 +2,11 @@
 
 use corun_record::{
     Caveat, DisassembledInstruction, HotBlock as RecordedBlock, Progress, TraceClosing, TraceInfo,
-    TracedEnding, TracedThread,
+    TracedEnding, TracedThread, Unwatched,
 };
 
 use crate::Ending;
-use crate::format::{Closing, FormatError, Trace};
+use crate::format::{Closing, FormatError, Trace, check};
 use crate::summary::{HotBlock, Summary, disassemble, summary};
 
 /// A trace in figures, with so many of its hottest blocks; `progress` hears of its instructions.
@@ -20,6 +20,10 @@ pub fn info(
 ) -> Result<TraceInfo, FormatError> {
     let Summary { instructions, executions, blocks, branches, memory, code, data, hottest } =
         summary(trace, hottest, progress)?;
+    let damage = match trace.damage() {
+        Some(damage) => Some(damage.to_string()),
+        None => check(trace, &Unwatched).problems.first().map(ToString::to_string),
+    };
     let threads = trace.threads();
     Ok(TraceInfo {
         opening: trace.opening().clone(),
@@ -29,7 +33,7 @@ pub fn info(
             .map(|it| TracedThread { tid: it.tid, instructions: it.instructions })
             .collect(),
         has_code: trace.require_code().is_ok(),
-        damage: trace.damage().map(ToString::to_string),
+        damage,
         instructions,
         executions,
         blocks,

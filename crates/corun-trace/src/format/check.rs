@@ -2,13 +2,14 @@
 //! block against the branch before it.
 
 use corun_record::{Counter, Progress};
+use iced_x86::{Decoder, DecoderOptions};
 
 use super::error::FormatError;
 use super::index::{Entry, EntryContent};
 use super::scan::by_scan;
 use super::trace::{Thread, Trace};
 use crate::flow::Exit;
-use crate::{Event, Marker};
+use crate::{Block, Event, Marker};
 
 /// Result of a check.
 #[derive(Debug, Default)]
@@ -69,6 +70,7 @@ pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
         }
         Err(error) => checked.problems.push(error),
     }
+    checked.problems.extend(trace.blocks().iter().filter_map(miscoded));
     let exits: Vec<Exit> = trace.blocks().iter().map(Exit::of).collect();
     for thread in trace.threads() {
         let before = checked.instructions;
@@ -83,6 +85,22 @@ pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
         checked.problems.extend(miscount(trace, thread, found));
     }
     checked
+}
+
+/// What is wrong with a block whose bytes are not those of its instructions.
+fn miscoded(block: &Block) -> Option<FormatError> {
+    let bytes = block.bytes().filter(|bytes| !bytes.is_empty())?;
+    let mut decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
+    let expected = block.instructions.len();
+    let decodes = |_: &usize| {
+        let is_there = decoder.can_decode();
+        if is_there {
+            let _ = decoder.decode();
+        }
+        is_there
+    };
+    let found = (0..expected).take_while(decodes).count();
+    (found < expected).then_some(FormatError::Code { address: block.address, expected, found })
 }
 
 /// What is wrong with the closing, if it counts other instructions of a thread than its events hold.

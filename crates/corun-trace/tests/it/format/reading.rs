@@ -6,7 +6,7 @@ use corun_record::Unwatched;
 use corun_trace::format::{
     Break, Closing, FormatError, Options, Stream, Trace, Writer, check, end_early,
 };
-use corun_trace::{Event, Recording, Sink, ThreadId};
+use corun_trace::{Event, Instruction, Recording, Sink, ThreadId, decode};
 use proptest::prelude::*;
 
 /// A made-up program of so many instructions.
@@ -260,6 +260,26 @@ fn the_check_finds_a_flipped_bit_and_a_block_that_does_not_follow() {
     let checked = check(&Trace::from_bytes(write(&recording, 1_000)).unwrap(), &Unwatched);
     let first = Break { tid: 5, instruction: 2, from: 0x1000, to: 0x1000 };
     assert_eq!((checked.breaks, checked.first_break), (1, Some(first)));
+}
+
+/// Each instruction is as long as the bytes say, and what the check finds is what the document says.
+#[test]
+fn code_that_is_not_that_of_its_instructions_is_damage_to_check_and_document() {
+    let mut recording = Recording::default();
+    let thread = recording.thread(5).unwrap();
+    let mut block = decode(0x1000, &[0xb8, 1, 0, 0, 0]).unwrap();
+    let [whole] = block.instructions[..] else { panic!("one instruction") };
+    block.instructions = [2, 3].map(|length| Instruction { length, ..whole }).to_vec();
+    let block = recording.define(block).unwrap();
+    recording.execute(thread, block, 2, &[]).unwrap();
+    let trace = Trace::from_bytes(write(&recording, 1_000)).unwrap();
+    let problems = check(&trace, &Unwatched).problems;
+    let [FormatError::Code { address: 0x1000, expected: 2, found: 1 }] = problems[..] else {
+        panic!("{problems:?}")
+    };
+    let info = corun_trace::info(&trace, 5, &Unwatched).unwrap();
+    assert_eq!(info.damage, Some(problems[0].to_string()));
+    assert_eq!(corun_trace::caveats(&info)[0].kind, "damaged-trace");
 }
 
 #[test]

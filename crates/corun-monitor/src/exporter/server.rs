@@ -24,7 +24,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::Page;
-use super::response::response;
+use super::response::{Names, response};
 
 /// Of a request's line and headers; hyper takes no less.
 const MAX_HEADER_BYTES: usize = 8192;
@@ -125,11 +125,13 @@ impl Server {
     /// # Errors
     /// If the system refuses what every server needs.
     pub fn run(self, page: Arc<Page>, stop: &Interrupt) -> Result<(), ServerError> {
-        let Self { runtime, listener, limits, .. } = self;
+        let Self { runtime, listener, address, limits } = self;
         let places = Arc::new(Semaphore::new(limits.connections));
         runtime.block_on(async {
             let stop = signal(stop).map_err(ServerError::System)?;
-            let accepting = tokio::spawn(accept(listener, page, Arc::clone(&places), limits));
+            let names = if address.ip().is_loopback() { Names::Local } else { Names::Any };
+            let accepting =
+                tokio::spawn(accept(listener, page, names, Arc::clone(&places), limits));
             stop.readable().await.map_err(ServerError::System)?;
             accepting.abort();
             let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
@@ -150,6 +152,7 @@ fn signal(stop: &Interrupt) -> io::Result<UnixStream> {
 async fn accept(
     listener: TcpListener,
     page: Arc<Page>,
+    names: Names,
     places: Arc<Semaphore>,
     limits: Limits,
 ) -> Infallible {
@@ -169,21 +172,22 @@ async fn accept(
         let page = Arc::clone(&page);
         let connection = tokio::spawn(async move {
             // What goes wrong on a connection is its client's alone.
-            let _ = timeout(limits.deadline, answer(stream, page)).await;
+            let _ = timeout(limits.deadline, answer(stream, page, names)).await;
             drop(place);
         });
         open.push_back(connection.abort_handle());
     }
 }
 
-/// Answers the one request of a connection.
-async fn answer(stream: TcpStream, page: Arc<Page>) -> hyper::Result<()> {
+/// Answers the one request of a connection, also where its client has closed its side already.
+async fn answer(stream: TcpStream, page: Arc<Page>, names: Names) -> hyper::Result<()> {
     let service = service_fn(move |request| {
-        let response = response(&request, &page);
+        let response = response(&request, &page, names);
         async { Ok::<_, Infallible>(response) }
     });
     http1::Builder::new()
         .keep_alive(false)
+        .half_close(true)
         .max_buf_size(MAX_HEADER_BYTES)
         .header_read_timeout(None)
         .serve_connection(TokioIo::new(stream), service)

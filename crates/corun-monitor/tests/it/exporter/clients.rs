@@ -8,7 +8,7 @@ use corun_monitor::exporter::{Limits, ProcessUse};
 use corun_testing::skip;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::running::{GET, Running, is_page, rest};
+use super::running::{GET, PATIENCE, Running, is_page, rest};
 
 const MANY: usize = 1000;
 
@@ -147,6 +147,27 @@ fn an_old_client_that_says_nothing_more_is_answered() {
     let answer = rest(&mut stream);
     assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
     assert!(answer.contains("corun_build_info"), "{answer}");
+}
+
+/// The request and the end of what the client sends are there before the server reads any of it.
+#[test]
+fn a_client_that_has_closed_its_side_is_answered() {
+    let (_server, mut stream) = Running::after(Limits::default(), |address| {
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        stream.write_all(GET).expect("a request");
+        stream.shutdown(Shutdown::Write).expect("an open connection");
+        stream
+    });
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    is_page(&rest(&mut stream));
+}
+
+#[test]
+fn a_name_that_is_not_of_this_host_reads_nothing() {
+    let server = Running::new(Limits::default());
+    let answer = server.ask(b"GET /metrics HTTP/1.1\r\nHost: evil.example:9745\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 421 "), "{answer}");
+    assert!(!answer.contains("corun_build_info"), "{answer}");
 }
 
 #[test]

@@ -23,14 +23,20 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn new(limits: Limits) -> Self {
+        Self::after(limits, |_| ()).0
+    }
+
+    /// A server that begins to answer after something was done at its address.
+    pub(crate) fn after<T>(limits: Limits, act: impl FnOnce(SocketAddr) -> T) -> (Self, T) {
         let server = Server::bind(([127, 0, 0, 1], 0).into(), limits).expect("a free port");
         let address = server.address();
+        let done = act(address);
         let page = Arc::new(Page::default());
         page.publish(Exposition { version: "1.2.3".to_owned(), ..Exposition::default() });
         let (interrupt, stop) = Interrupt::new().expect("a pair of sockets");
         let shown = Arc::clone(&page);
         let thread = Some(std::thread::spawn(move || server.run(shown, &interrupt)));
-        Self { address, page, stop, thread }
+        (Self { address, page, stop, thread }, done)
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

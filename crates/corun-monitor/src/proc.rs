@@ -2,8 +2,10 @@
 
 mod cpus;
 mod files;
+mod hidden;
 mod stat;
 
 pub(crate) use cpus::{Accounts, CpuUse, Range};
 pub(crate) use files::{ProcFiles, Task, TaskFiles};
+pub(crate) use hidden::hides_tasks;
 pub(crate) use stat::Stat;

@@ -110,6 +110,7 @@ impl Source for Synthetic {
             cores,
             tasks,
             tasks_not_seen: 3,
+            tasks_hidden: false,
         })
     }
 }

@@ -16,7 +16,7 @@ use corun_record::{
 
 use crate::capacity::capacity_use;
 use crate::co_busy::{CoBusy, CoBusyReading, Cores};
-use crate::proc::{Accounts, CpuUse, ProcFiles, Task, TaskFiles};
+use crate::proc::{Accounts, CpuUse, ProcFiles, Task, TaskFiles, hides_tasks};
 use crate::tasks::{Process, TaskReading, TaskTable};
 use crate::{MonitorError, Source, Tasks};
 
@@ -76,6 +76,7 @@ pub struct System {
     /// When `before` was read.
     before_ns: u64,
     tasks: Option<TaskTable>,
+    tasks_hidden: bool,
     cores: Cores,
     co_busy: CoBusy,
     ticks_per_second: f64,
@@ -113,6 +114,8 @@ impl System {
                     .map_err(|error| unreadable("/proc", &error))?,
             ),
         };
+        let [mounts, status] = ["self/mountinfo", "self/status"].map(|file| text(&mut files, file));
+        let tasks_hidden = tasks.is_some() && hides_tasks(&mounts, &status);
         let cores = Cores::new(&machine, before.online());
         if cores.all.iter().all(|core| core.cpus.is_empty()) {
             return Err(MonitorError::Unreadable {
@@ -138,6 +141,7 @@ impl System {
             after: Accounts::default(),
             before_ns,
             tasks,
+            tasks_hidden,
             cores,
             co_busy,
             ticks_per_second: rustix::param::clock_ticks_per_second() as f64,
@@ -264,6 +268,7 @@ impl System {
             cores,
             tasks,
             tasks_not_seen: self.tasks.as_ref().map_or(0, TaskTable::not_seen),
+            tasks_hidden: self.tasks_hidden,
         };
         self.follow_cpus();
         std::mem::swap(&mut self.before, &mut self.after);
@@ -281,6 +286,13 @@ impl System {
         let all = self.cores.all.iter().zip(uses).zip(busy).map(of);
         all.filter(|core| !core.cpus.is_empty()).collect()
     }
+}
+
+/// The text of a file of `/proc`; none where it cannot be read.
+fn text(files: &mut ProcFiles, file: &str) -> String {
+    let mut text = Vec::new();
+    let _ = files.whole(file, &mut None, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 impl StatFile {

@@ -72,7 +72,8 @@ fn used_share(cores: &[CoreActivity], rate: impl Fn(usize, usize) -> f64) -> f64
 /// The busy share that the kernel reports: the mean over logical CPUs.
 fn reported(cores: &[CoreActivity]) -> f64 {
     let cpus = cores.iter().flat_map(|core| &core.cpus);
-    cpus.clone().map(CpuActivity::busy).sum::<f64>() / cpus.count().max(1) as f64
+    // The sum of none is -0.0.
+    (cpus.clone().map(CpuActivity::busy).sum::<f64>() + 0.0) / cpus.count().max(1) as f64
 }
 
 #[cfg(test)]

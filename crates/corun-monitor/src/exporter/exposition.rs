@@ -193,7 +193,14 @@ impl Exposition {
             "corun_tasks_not_seen",
             "Tasks that could not be read in the last interval, or were left out.",
             None,
-            [(Vec::new(), last.tasks_not_seen as f64)],
+            // Of hidden tasks the number is not known.
+            (!last.tasks_hidden).then(|| (Vec::new(), last.tasks_not_seen as f64)),
+        )?;
+        families.gauges(
+            "corun_tasks_hidden",
+            "1 if /proc hides the tasks of other users (hidepid), else 0.",
+            None,
+            [(Vec::new(), f64::from(u8::from(last.tasks_hidden)))],
         )
     }
 
@@ -399,6 +406,7 @@ mod tests {
             },
             tasks: vec![task],
             tasks_not_seen: 2,
+            tasks_hidden: false,
         });
         Exposition {
             totals,
@@ -420,12 +428,16 @@ mod tests {
     }
 
     #[test]
-    fn after_an_interval_that_could_not_be_read_there_are_no_shares() {
-        let mut failed = exposition();
-        failed.totals.add_failure();
-        let page = failed.open_metrics();
+    fn after_an_interval_that_is_not_known_there_are_no_shares() {
+        let mut exposition = exposition();
+        exposition.totals.add_failure();
+        let page = exposition.open_metrics();
+        assert!(
+            !page.contains("corun_capacity_left_ratio") && !page.contains("corun_tasks"),
+            "{page}"
+        );
+        assert!(page.contains("corun_sample_failures_total 2"), "{page}");
         assert!(page.contains("corun_observed_seconds_total 4.0\n"), "{page}");
-        assert!(!page.contains("_ratio"), "{page}");
     }
 
     #[test]

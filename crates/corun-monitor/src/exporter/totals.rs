@@ -45,6 +45,7 @@ pub(super) struct Last {
     pub(super) capacity: CapacityUse,
     pub(super) co_busy: CoBusyEvidence,
     pub(super) tasks_not_seen: u64,
+    pub(super) tasks_hidden: bool,
 }
 
 impl Totals {
@@ -87,6 +88,7 @@ impl Totals {
             capacity: used.clone(),
             co_busy: activity.co_busy.clone(),
             tasks_not_seen: activity.tasks_not_seen,
+            tasks_hidden: activity.tasks_hidden,
         });
     }
 

@@ -98,7 +98,9 @@ fn title(view: &View, activity: &Activity, colours: Colours, area: Rect, buffer:
             activity.interval_s
         ),
     );
-    if activity.tasks_not_seen > 0 {
+    if activity.tasks_hidden {
+        pen.put(colours.dim(), ", others hidden (hidepid)");
+    } else if activity.tasks_not_seen > 0 {
         pen.put(colours.dim(), &format!(", {} more not shown", activity.tasks_not_seen));
     }
 }

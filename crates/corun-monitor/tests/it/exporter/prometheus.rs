@@ -109,6 +109,7 @@ fn loaded(interval_s: f64) -> Activity {
         cores,
         tasks: vec![task],
         tasks_not_seen: 0,
+        tasks_hidden: false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Writes `/proc` and `/sys` as a kernel would show them; written again, they are a later reading.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -11,13 +12,19 @@ use tempfile::TempDir;
 const CPUS: &str = "sys/devices/system/cpu";
 
 /// A system that is shown as files.
-pub(crate) struct Tree(TempDir);
+pub(crate) struct Tree {
+    folder: TempDir,
+    cpus: Vec<u32>,
+    /// The idle time of each CPU where a test says nothing else, in ticks.
+    idle: Cell<u64>,
+}
 
 impl Tree {
     /// Cores with these online CPUs, all idle since the system started.
     pub(crate) fn of_cores(cores: &[&[u32]]) -> Self {
-        let tree = Self(tempfile::tempdir().unwrap());
         let all: Vec<u32> = cores.concat();
+        let folder = tempfile::tempdir().unwrap();
+        let tree = Self { folder, cpus: all.clone(), idle: Cell::new(1000) };
         for (core, cpus) in cores.iter().enumerate() {
             for cpu in *cpus {
                 let topology = format!("{CPUS}/cpu{cpu}/topology");
@@ -29,10 +36,16 @@ impl Tree {
         }
         tree.file(&format!("{CPUS}/present"), &list(&all));
         tree.online(&all);
-        let idle: Vec<(u32, &str)> =
-            all.iter().map(|cpu| (*cpu, "0 0 0 1000 0 0 0 0 0 0")).collect();
-        tree.cpus(&idle);
+        tree.idle();
         tree
+    }
+
+    /// All CPUs have been idle until now, as they are when a process is written.
+    pub(crate) fn idle(&self) {
+        let account = format!("0 0 0 {} 0 0 0 0 0 0", self.idle.get());
+        let all: Vec<(u32, &str)> = self.cpus.iter().map(|cpu| (*cpu, account.as_str())).collect();
+        self.cpus(&all);
+        self.idle.set(self.idle.get() + 100);
     }
 
     /// Which CPUs are online.
@@ -48,6 +61,7 @@ impl Tree {
 
     /// A process of one thread.
     pub(crate) fn process(&self, process: u32, it: Shown) {
+        self.idle();
         self.file(&format!("proc/{process}/stat"), &it.line(process, 1));
         self.file(&format!("proc/{process}/cgroup"), "0::/user.slice");
     }
@@ -76,7 +90,7 @@ impl Tree {
     }
 
     pub(crate) fn root(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     /// Opens it: what is there now is the first reading.

@@ -45,6 +45,7 @@ fn threads_of_quiet_processes_are_not_read() {
     let mut system = tree.open();
     // The thread has used some, by its own file alone.
     tree.file("proc/20/task/21/stat", "nothing that can be read");
+    tree.idle();
     let activity = second(&mut system);
     assert_eq!((threads(&activity), activity.tasks_not_seen), (vec![], 0));
     // What it uses later is not spread over the time in which it used nothing.
@@ -99,6 +100,23 @@ fn tasks_that_end_or_may_not_be_read_are_counted() {
     tree.process(12, Shown { count: 2, ..Shown::new("seen", 90, 0, 0) });
     let activity = second(&mut system);
     assert_eq!(activity.tasks_not_seen, 2, "{activity:?}");
+}
+
+/// A system whose accounts have gone on since it was opened.
+fn going_on(tree: &Tree) -> System {
+    tree.cpus(&[(0, "0 0 0 1000 0 0 0 0 0 0"), (1, "0 0 0 1000 0 0 0 0 0 0")]);
+    let system = tree.open();
+    tree.cpus(&[(0, "0 0 0 1100 0 0 0 0 0 0"), (1, "0 0 0 1100 0 0 0 0 0 0")]);
+    system
+}
+
+#[test]
+fn hidden_tasks_of_other_users_are_said() {
+    let tree = Tree::of_cores(&CORE);
+    assert!(!second(&mut going_on(&tree)).tasks_hidden);
+    tree.file("proc/self/mountinfo", "22 20 0:22 / /proc rw - proc proc rw,hidepid=invisible");
+    tree.file("proc/self/status", "Gid:\t7\t7\t7\t7\nGroups:\t7\nCapEff:\t0");
+    assert!(second(&mut going_on(&tree)).tasks_hidden);
 }
 
 #[test]

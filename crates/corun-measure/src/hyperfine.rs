@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use corun_record::{
-    Actionable, Arm, Caveat, Design, Document, EndReason, Ending, Evidence, Exit, MachineSummary,
-    Mode, Placement, Run, Sample, WorkerSample, Workload, excerpt, moment,
+    Actionable, Arm, Caveat, CheckedJson, Design, Document, EndReason, Ending, Evidence, Exit,
+    MachineSummary, Mode, Placement, Run, Sample, WorkerSample, Workload, excerpt, moment,
 };
 use serde_json::Value;
 
@@ -43,8 +43,10 @@ impl Actionable for HyperfineError {
     }
 }
 
-/// A longer time is a fault of the file, in seconds: 30 years.
+/// A longer time is a fault of the file, in seconds: 30 years. So is a shorter one above 0: hyperfine's clock counts
+/// nanoseconds, and its mean of CPU times less.
 const LONGEST: f64 = 1e9;
+const SHORTEST: f64 = 1e-9;
 
 /// The JSON of an export, which may begin with a byte-order mark.
 fn read(text: &str) -> serde_json::Result<Value> {
@@ -53,8 +55,10 @@ fn read(text: &str) -> serde_json::Result<Value> {
 
 /// Whether a text looks like an export of hyperfine.
 pub fn is_export(text: &str) -> bool {
-    let json = read(text).unwrap_or_default();
-    json["results"].is_array() && json["format"].is_null()
+    CheckedJson::new(text).is_ok_and(|json| {
+        let has_results = json.get("results").is_some_and(CheckedJson::is_list);
+        has_results && json.get("format").is_none_or(CheckedJson::is_null)
+    })
 }
 
 /// The commands of an export that was written at this time, each as a run or with why it is none.
@@ -201,11 +205,19 @@ fn samples(result: &Value, command: &str) -> Result<Vec<Sample>, HyperfineError>
     (0..)
         .zip(figures)
         .map(|(block, [time, user, system, memory])| {
-            let Some(seconds) = time.filter(|time| (0.0..=LONGEST).contains(time)) else {
+            let is_time = |time: &f64| *time == 0.0 || (SHORTEST..=LONGEST).contains(time);
+            let Some(seconds) = time.filter(is_time).map(f64::abs) else {
                 return Err(HyperfineError(format!(
                     "a run of {command:?} without a time in seconds"
                 )));
             };
+            let cpu_times = [user, system].map(|time| time.unwrap_or(0.0));
+            if !cpu_times.iter().all(|time| (0.0..=LONGEST).contains(time)) {
+                return Err(HyperfineError(format!(
+                    "a run of {command:?} with other CPU times than seconds"
+                )));
+            }
+            let [user_s, system_s] = cpu_times.map(f64::abs);
             let throughput = if seconds > 0.0 { 1.0 / seconds } else { 0.0 };
             Ok(Sample {
                 block,
@@ -220,8 +232,8 @@ fn samples(result: &Value, command: &str) -> Result<Vec<Sample>, HyperfineError>
                     check: None,
                 }],
                 evidence: Evidence {
-                    user_s: user.unwrap_or(0.0),
-                    system_s: system.unwrap_or(0.0),
+                    user_s,
+                    system_s,
                     max_resident_bytes: memory.unwrap_or(0.0) as u64,
                     ..Evidence::default()
                 },
@@ -311,10 +323,19 @@ mod tests {
         assert_eq!(run.observations, []);
         assert!(run.caveats[1].sentence.starts_with("2 of 4 runs have a time of 0"));
         assert_eq!(Run::from_json(&run.to_json()).unwrap(), *run);
-        for wrong in ["-0.1", "1e308", "1e10"] {
-            let text = format!(r#"{{"results":[{{"command":"x","times":[{wrong}]}}]}}"#);
-            assert!(runs(&text, SystemTime::UNIX_EPOCH).unwrap()[0].is_err(), "{wrong}");
+        let refused = |fields: &str| {
+            let text = format!(r#"{{"results":[{{"command":"x",{fields}}}]}}"#);
+            runs(&text, SystemTime::UNIX_EPOCH).unwrap()[0].is_err()
+        };
+        // Of the last one the rate would be no number.
+        for wrong in ["-0.1", "1e308", "1e10", "1e-320"] {
+            assert!(refused(&format!(r#""times":[{wrong}]"#)), "{wrong}");
         }
+        for wrong in [r#""user":1e308"#, r#""system":-1"#] {
+            assert!(refused(&format!(r#""times":[0.1],{wrong}"#)), "{wrong}");
+        }
+        let signed = r#"{"results":[{"command":"x","times":[-0.0]}]}"#;
+        assert!(!of(signed)[0].run.to_json().contains("-0.0"));
     }
 
     #[test]

@@ -79,6 +79,7 @@ pub fn joules(joules: f64) -> String {
 /// A quantity with the prefix that suits it, from pico to none.
 fn prefixed(quantity: f64, unit: &str) -> String {
     let (scale, prefix) = match quantity.abs() {
+        0.0 => return format!("0 {unit}"),
         size if size < 0.999_5e-9 => (1e12, "p"),
         size if size < 0.999_5e-6 => (1e9, "n"),
         size if size < 0.999_5e-3 => (1e6, "µ"),
@@ -98,6 +99,8 @@ pub fn unit(plain: &str) -> &str {
 
 /// Three digits, or all those before the point.
 pub fn three_digits(value: f64) -> String {
+    // No negative zero.
+    let value = value + 0.0;
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
@@ -161,6 +164,7 @@ mod tests {
     fn small_rates_keep_their_digits() {
         let shown = [0.0, 0.0031, 0.08, 0.12, 5.0, 1e-9].map(three_digits);
         assert_eq!(shown, ["0.00", "0.0031", "0.080", "0.12", "5.00", "1.0e-9"]);
+        assert_eq!(three_digits(-0.0), "0.00");
     }
 
     #[test]
@@ -169,6 +173,7 @@ mod tests {
         assert_eq!(seconds(1.829e-9), "1.83 ns");
         assert_eq!(seconds(0.6123), "612 ms");
         assert_eq!(seconds(0.9999), "1.00 s");
+        assert_eq!((seconds(0.0), seconds(-0.0)), ("0 s".to_owned(), "0 s".to_owned()));
         assert_eq!(joules(3.1e-9), "3.10 nJ");
         assert_eq!(joules(1234.0), "1234 J");
         assert_eq!(percent(0.0043), "0.43 %");

@@ -405,6 +405,34 @@ fn what_hyperfine_measured_is_a_run() {
 }
 
 #[test]
+fn fast_commands_and_shell_lines_of_hyperfine_stay_what_they_are() {
+    let scratch = Scratch::new();
+    let export = json!({ "results": [
+        { "command": "tiny", "times": [0.0, 0.0, 0.0006], "exit_codes": [0, 0, 0] },
+        { "command": "sort big.txt | uniq -c > /dev/null", "times": [0.2, 0.21], "exit_codes": [0, 0] },
+        { "command": "long", "times": [1e308, 1e308] },
+        { "command": "short", "times": [1e-320, 1e-320] } ] });
+    let file = scratch.file("hyperfine.json");
+    std::fs::write(&file, format!("\u{feff}{export}")).unwrap();
+    let outcome = runs(&scratch, &["import", file.to_str().unwrap()]);
+    assert_eq!(outcome.output.matches(": kept as ").count(), 2, "{}", outcome.errors);
+    for refused in ["\"long\" without a time in seconds", "\"short\" without a time in seconds"] {
+        assert!(outcome.errors.contains(refused), "{}", outcome.errors);
+    }
+    let shown = |workload: &str, arguments: &[&str]| {
+        let run = listed(&scratch).into_iter().find(|run| run.workload == workload);
+        let run = run.unwrap_or_else(|| panic!("{workload}: {:?}", listed(&scratch)));
+        done(runs(&scratch, &[&[arguments[0], &run.id], &arguments[1..]].concat()))
+    };
+    let tiny = shown("tiny", &["export", "--csv=-"]);
+    assert_eq!(tiny.lines().count(), 4, "{tiny}");
+    assert!(shown("tiny", &["show"]).contains("2 of 3 runs have a time of 0"));
+    let line = "sh -c 'sort big.txt | uniq -c > /dev/null'";
+    assert!(shown(line, &["export", "--csv=-"]).contains(line));
+    assert!(shown(line, &["show"]).contains(line));
+}
+
+#[test]
 fn what_is_imported_is_checked_before_it_is_kept() {
     let scratch = Scratch::new();
     let document = Outcome::of(measure_one_worker(FEWEST).args(["--json=-", "--", "true"])).output;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use corun_machine::probe::ProbeError;
 use corun_model::timing::TableError;
@@ -9,9 +10,9 @@ use corun_model::{ModelError, PublishedError};
 use corun_record::{Actionable, Exit};
 use corun_sim::SimulationError;
 use corun_trace::format::FormatError;
-use corun_trace::{Ending, Target, TraceError, Traced};
+use corun_trace::{Ending, NotAlone, Target, TraceError, Traced};
 
-use crate::PredictRequestError;
+use crate::{Job, PredictRequestError};
 
 /// The error that ends a prediction.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,38 @@ pub enum PredictError {
         /// Name, without the folder.
         program: String,
     },
+    /// Processes that the program starts do its work.
+    #[error(
+        "expected a program that does its work itself, found that processes which `{program}` starts take {:.0} % of the \
+         processor time, most of all {}`{other}` with {:.0} %",
+        100.0 * share,
+        if *is_executed { "" } else { "a copy of " },
+        100.0 * of_other
+    )]
+    OtherProcesses {
+        /// Its name, without the folder.
+        program: String,
+        /// The share of all these processes.
+        share: f64,
+        /// The command line of the one that takes most.
+        other: String,
+        /// The share of that.
+        of_other: f64,
+        /// Whether it is a program of its own, and no copy of its parent.
+        is_executed: bool,
+    },
+    /// The program becomes one that cannot be started by itself.
+    #[error(
+        "expected a program that can be run by itself, found that `{program}` becomes `{other}` (exec), and {why}"
+    )]
+    NotAlone {
+        /// Its name, without the folder.
+        program: String,
+        /// The command line of what it becomes.
+        other: String,
+        /// The reason.
+        why: NotAlone,
+    },
     /// This machine's memory, as it was found, makes no model.
     #[error("expected memory that a model can have, found: {0}")]
     Memory(ModelError),
@@ -94,6 +127,17 @@ pub enum PredictError {
         /// Instructions of the whole run.
         total: u64,
     },
+    /// The time allowed is over, and nothing is known yet.
+    #[error(
+        "expected to predict in {}, found that the time was over while the program was {during}",
+        humantime::format_duration(*max_time)
+    )]
+    TimeUp {
+        /// The time allowed.
+        max_time: Duration,
+        /// The stage that was cut.
+        during: &'static str,
+    },
     /// The user stopped it.
     #[error("interrupted while the program was {during}; nothing was kept")]
     Interrupted {
@@ -107,7 +151,7 @@ impl PredictError {
     pub(crate) fn check_ending(target: &Target, traced: &Traced) -> Result<(), Self> {
         match traced.ending {
             Ending::Exited(_) if traced.becomes_another => {
-                Err(Self::BecomesAnother { program: name(target) })
+                Err(Self::BecomesAnother { program: Self::name(target) })
             }
             Ending::Exited(_) => Ok(()),
             Ending::Killed(signal) => Err(Self::killed(target, signal)),
@@ -117,7 +161,23 @@ impl PredictError {
 
     /// The program died of a signal.
     pub(crate) fn killed(target: &Target, signal: i32) -> Self {
-        Self::Killed { program: name(target), signal }
+        Self::Killed { program: Self::name(target), signal }
+    }
+
+    /// The time of a job is over.
+    pub(crate) fn time_up(job: &Job<'_>, during: &'static str) -> Self {
+        Self::TimeUp { max_time: job.limit.max_time(), during }
+    }
+
+    /// Whether it has no other reason than that it was to end.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(self, Self::TimeUp { .. } | Self::Interrupted { .. })
+    }
+
+    /// A program as a user wrote it or nearly so.
+    pub(crate) fn name(target: &Target) -> String {
+        let program = &target.program;
+        corun_record::shown(program.file_name().unwrap_or(program.as_os_str()))
     }
 }
 
@@ -182,6 +242,16 @@ impl Actionable for PredictError {
                  their options."
                     .to_owned()
             }
+            Self::OtherProcesses { other, is_executed: true, .. } => {
+                format!("Give what does the work: `{other}`, where it can run without what starts it.")
+            }
+            Self::OtherProcesses { .. } => {
+                "Let it do its work in one process, or measure it, as `corun measure` does with all its processes."
+                    .to_owned()
+            }
+            Self::NotAlone { other, .. } => {
+                format!("Give that program itself: `{other}`, with its input as a file.")
+            }
             Self::Model(error) => error.next_step(),
             Self::Timings(error) => error.next_step(),
             Self::Published(error) => error.next_step(),
@@ -200,6 +270,9 @@ impl Actionable for PredictError {
                  name one that the program makes before its work."
                     .to_owned()
             }
+            Self::TimeUp { .. } => {
+                "Allow more with --max-time, or simulate less with --sample.".to_owned()
+            }
             Self::Interrupted { during: "measured" } => {
                 "Let it go on to its end; `corun predict --no-measure` leaves that out.".to_owned()
             }
@@ -208,12 +281,6 @@ impl Actionable for PredictError {
             }
         }
     }
-}
-
-/// Which of several programs it is, as a user wrote it or nearly so.
-fn name(target: &Target) -> String {
-    let program = &target.program;
-    corun_record::shown(program.file_name().unwrap_or(program.as_os_str()))
 }
 
 fn no_room() -> String {

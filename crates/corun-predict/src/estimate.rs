@@ -38,6 +38,14 @@ pub fn over(one: &Estimate, other: &Estimate) -> Estimate {
     }
 }
 
+/// A figure of which such a share is not known, but that it would be within these limits if all were: the interval holds them
+/// for that share.
+pub(crate) fn with_missing(known: &Estimate, share: f64, [least, most]: [f64; 2]) -> Estimate {
+    let low = known.low + share * (least.min(known.low) - known.low);
+    let high = known.high + share * (most.max(known.high) - known.high);
+    Estimate { low, high, ..*known }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +59,20 @@ mod tests {
         assert!((ratio.low - 6.0 / 4.5).abs() < 1e-9 && (ratio.high - 3.0).abs() < 1e-9);
         let both = over(&unsure, &unsure);
         assert!((both.high - (2_f64.sqrt() * 1.5_f64.ln()).exp()).abs() < 1e-9, "{both:?}");
+    }
+
+    #[test]
+    fn what_is_missing_widens_the_interval_by_its_share() {
+        let known = Estimate { value: 2.0, low: 1.8, high: 2.2, level: 0.95, blocks: 9 };
+        let of = |share| {
+            let found = with_missing(&known, share, [1.0, 4.0]);
+            (found.low, found.high)
+        };
+        assert_eq!(of(0.0), (1.8, 2.2));
+        let (low, high) = of(0.5);
+        assert!((low - 1.4).abs() < 1e-12 && (high - 3.1).abs() < 1e-12, "{low} {high}");
+        assert_eq!(of(1.0), (1.0, 4.0));
+        assert_eq!(with_missing(&known, 1.0, [1.9, 2.1]), known, "it is never narrower");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The input of a prediction.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use corun_machine::Machine;
@@ -9,7 +10,7 @@ use corun_model::timing::TimingTable;
 use corun_record::{Caveat, PageSize, Placement, TracedWorkload};
 use corun_trace::{SystemCall, Target, TracerSelection};
 
-use crate::{MeasureSiblings, Sampling, Workers};
+use crate::{MeasureSiblings, PredictError, Sampling, TimeLimit, Workers};
 
 /// A core to predict on.
 pub struct Core<'a> {
@@ -50,6 +51,10 @@ pub struct Beside {
 pub struct Job<'a> {
     /// The program.
     pub target: Target,
+    /// The caveats about its processes and those of the other program.
+    pub caveats: Vec<Caveat>,
+    /// Whether it works for a time, so that a slower run does less.
+    pub is_timed: bool,
     /// The built-in workload that it runs, if it is one.
     pub workload: Option<TracedWorkload>,
     /// The cores, the first of which the program is measured for.
@@ -76,10 +81,22 @@ pub struct Job<'a> {
     pub keep: Option<PathBuf>,
     /// Number of simulations of one core that run at a time.
     pub jobs: usize,
-    /// About how long it may take, tracing left out.
-    pub max_time: Duration,
+    /// How long it may take.
+    pub limit: TimeLimit,
     /// The host.
     pub machine: &'a Machine,
+}
+
+impl Job<'_> {
+    /// An error of what was to end: the user's, or the limit's.
+    pub(crate) fn named(&self, error: PredictError, stop: &AtomicBool) -> PredictError {
+        match error {
+            PredictError::Interrupted { during } if !stop.load(Ordering::Relaxed) => {
+                PredictError::time_up(self, during)
+            }
+            other => other,
+        }
+    }
 }
 
 /// The source of the parameters of the last-level cache and memory.

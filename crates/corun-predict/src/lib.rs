@@ -9,6 +9,7 @@ mod estimate;
 mod extrapolation;
 mod hardware;
 mod job;
+mod limit;
 mod native;
 mod predict;
 mod request;
@@ -23,6 +24,7 @@ pub use estimate::over;
 pub use extrapolation::extrapolated;
 pub use hardware::{HostSiblings, SiblingSource, Slice, on_siblings};
 pub use job::{Beside, Core, Job, MemoryOf};
+pub use limit::TimeLimit;
 pub use native::{MeasureError, Measured, measure};
 pub use predict::{RecordedJob, predict};
 pub use request::{

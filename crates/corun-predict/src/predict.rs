@@ -5,18 +5,20 @@ use std::time::{Instant, SystemTime};
 
 use corun_record::{Prediction, Progress};
 
+use crate::limit::until;
 use crate::stages::{
-    CoreRuns, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
+    BesideRun, CoreRuns, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, MemoryProbe,
     ProfiledRun, RecordedRun, Report, SiblingRuns, Subject, ThreadTraces, ThreadsRun,
     simulate_rounds, stacked,
 };
 use crate::{Core, Job, PredictError};
 
 /// Predicts how long a program takes on each of some cores, and what siblings do to it there; `progress` hears of each
-/// stage. The program is traced and measured once.
+/// stage. The program is traced and measured once. When the time is over, or `stop` is set while windows are simulated, what is
+/// known by then is the answer; cores of which nothing is known are left out.
 ///
 /// # Errors
-/// If the program cannot be run, traced or simulated, or `stop` was set. A program that cannot be measured natively gets
+/// If the program cannot be run, traced or simulated, or nothing is known yet. A program that cannot be measured natively gets
 /// a caveat instead.
 pub fn predict(
     job: &Job<'_>,
@@ -24,7 +26,7 @@ pub fn predict(
     stop: &AtomicBool,
 ) -> Result<Vec<Prediction>, PredictError> {
     let recorded = RecordedJob::of(job, progress, stop)?;
-    let predictions = recorded.predict(&job.cores, progress, stop)?;
+    let predictions = recorded.predict(&job.cores, job.limit.ends(), progress, stop)?;
     recorded.keep()?;
     Ok(predictions)
 }
@@ -34,8 +36,6 @@ pub struct RecordedJob<'a> {
     job: &'a Job<'a>,
     started: SystemTime,
     begun: Instant,
-    /// When the time that it may take is used up; tracing is not counted.
-    end: Instant,
     recorded: RecordedRun,
     other: Option<MeasuredOther>,
     threads: ThreadTraces,
@@ -54,25 +54,38 @@ impl<'a> RecordedJob<'a> {
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
         let (started, begun) = (SystemTime::now(), Instant::now());
-        let recorded = record(job, Subject::predicted(job), progress, stop)?;
+        let limit = &job.limit;
+        let mut ends = (limit.pre_run_ends(), limit.recording_ends());
+        if job.beside.other.is_some() {
+            // Both are recorded in the time of one.
+            ends.1 = ends.0;
+        }
+        let recorded = record(job, Subject::predicted(job), ends, progress, stop)?;
         let other = job.beside.other.as_ref().map(Subject::beside);
-        let other = other.map(|other| record(job, other, progress, stop)).transpose()?;
-        let threads = ThreadTraces::of(job, &recorded, progress, stop)?;
-        let end = Instant::now() + job.max_time;
+        let other = other.map(|other| {
+            let ends = (limit.recording_ends(), limit.recording_ends());
+            record(job, other, ends, progress, stop)
+        });
+        let other = other.transpose()?;
+        let threads = until(limit.measuring_ends(), stop, |stop| {
+            ThreadTraces::of(job, &recorded, progress, stop)
+        });
+        let threads = threads.map_err(|error| job.named(error, stop))?;
         let probe = MemoryProbe::prepare(job);
         let measured = MeasuredProgram::of(job, &recorded, probe, progress, stop)?;
         let other = other.map(|run| MeasuredOther::of(job, run, progress, stop)).transpose()?;
         let siblings = SiblingRuns::of(job, &recorded, progress, stop)?;
-        Ok(Self { job, started, begun, end, recorded, other, threads, measured, siblings })
+        Ok(Self { job, started, begun, recorded, other, threads, measured, siblings })
     }
 
-    /// Predicts it on some cores, on each from the same windows.
+    /// Predicts it on some cores, on each from the same windows, until the time is over.
     ///
     /// # Errors
     /// If it cannot be simulated there, or `stop` was set.
     pub fn predict(
         &self,
         cores: &[Core<'_>],
+        ends: Instant,
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Vec<Prediction>, PredictError> {
@@ -80,8 +93,15 @@ impl<'a> RecordedJob<'a> {
         let fitted = cores.iter().map(|core| FittedModel::of(job, core, measured));
         let fitted = fitted.collect::<Result<Vec<_>, _>>()?;
         let runs = (recorded, other.as_ref().map(|it| &it.run));
-        let simulated = simulate_rounds(job, runs, (cores, &fitted), progress, stop)?;
-        let on_core = |((core, fitted), runs)| self.complete(core, fitted, runs, progress, stop);
+        // Time slices, and threads together, come after windows.
+        let now = Instant::now();
+        let comes_more = job.beside.stacked || !self.threads.is_empty();
+        let left = ends.saturating_duration_since(now);
+        let ends_windows = if comes_more { now + left * 2 / 3 } else { ends };
+        let simulated =
+            simulate_rounds(job, runs, (cores, &fitted), (ends_windows, progress, stop))?;
+        let on_core =
+            |((core, fitted), runs)| self.complete(core, fitted, runs, (ends, progress, stop));
         cores.iter().zip(&fitted).zip(simulated).map(on_core).collect()
     }
 
@@ -90,18 +110,19 @@ impl<'a> RecordedJob<'a> {
         &self,
         core: &Core<'_>,
         fitted: &FittedModel,
-        CoreRuns { alone: simulated, beside }: CoreRuns,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
+        CoreRuns { alone: simulated, beside, missing }: CoreRuns,
+        (ends, progress, stop): (Instant, &dyn Progress, &AtomicBool),
     ) -> Result<Prediction, PredictError> {
         let Self { job, recorded, other, threads, measured, siblings, .. } = self;
-        let threads = ThreadsRun::of(job, core, (recorded, threads), fitted, progress, stop)?;
+        let threads = until(ends, stop, |stop| {
+            ThreadsRun::of(job, core, (recorded, threads), fitted, progress, stop)
+        });
+        let threads_are_cut = threads.as_ref().is_err_and(PredictError::is_cut);
+        let threads = if threads_are_cut { Vec::new() } else { threads? };
         let in_turns = (fitted, &simulated);
-        let stacked = stacked(job, core, recorded, in_turns, self.end, progress, stop)?;
-        if stop.load(Ordering::Relaxed) {
-            // Ctrl-C also reaches the program, which may have ended before the flag was read.
-            return Err(PredictError::Interrupted { during: "measured" });
-        }
+        let stacked = stacked(job, core, recorded, in_turns, ends, progress, stop)?;
+        let is_cut = missing > 0.0 || threads_are_cut || beside.iter().any(BesideRun::is_cut);
+        let was_interrupted = stop.load(Ordering::Relaxed);
         let report = Report {
             job,
             core,
@@ -114,7 +135,10 @@ impl<'a> RecordedJob<'a> {
             beside: &beside,
             threads: &threads,
             stacked,
-            extrapolated: ExtrapolatedRun::of(recorded, &simulated),
+            extrapolated: ExtrapolatedRun::of(recorded, &simulated, missing),
+            missing,
+            is_cut,
+            was_interrupted,
         };
         Ok(report.document(self.started, self.begun.elapsed()))
     }
@@ -131,9 +155,10 @@ impl<'a> RecordedJob<'a> {
 fn record(
     job: &Job<'_>,
     subject: Subject<'_>,
+    (counted, recorded): (Instant, Instant),
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<RecordedRun, PredictError> {
-    let profiled = ProfiledRun::of(job, subject, progress, stop)?;
-    RecordedRun::of(job, subject, profiled, progress, stop)
+    let profiled = ProfiledRun::of(job, subject, counted, progress, stop)?;
+    RecordedRun::of(job, subject, profiled, recorded, (progress, stop))
 }

@@ -32,21 +32,35 @@ pub struct Effort {
     pub warm_ups: u64,
     /// Seed of a place for each window in its part of the run; 0 for the middle.
     pub seed: u64,
+    /// Instructions of a run that is simulated whole, at most.
+    pub short: u64,
 }
 
 impl Effort {
     /// What predicts a program alone.
-    pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000, seed: 0 };
+    pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000, seed: 0, short: SHORT };
 
     /// Effort to simulate several times, alone and beside siblings, in about so many seconds on two CPUs.
     pub fn in_seconds(seconds: f64, seed: u64) -> Self {
         let share = (seconds / 60.0).clamp(0.2, 20.0);
         let windows = (400.0 * share).clamp(FEW.into(), 2000.0);
-        Self { windows: windows as u32, warm_ups: (125e6 * share) as u64, seed }
+        Self { windows: windows as u32, warm_ups: (125e6 * share) as u64, seed, short: SHORT }
+    }
+
+    /// The part of it for which there is time in so many seconds.
+    pub fn within(self, seconds: f64) -> Self {
+        let share = (seconds / 60.0).clamp(0.0, 1.0);
+        let windows = (f64::from(self.windows) * share).max(FEW.into()) as u32;
+        Self { windows, warm_ups: (self.warm_ups as f64 * share) as u64, ..self }
+    }
+
+    /// The same where a run is simulated whole if that takes about so many seconds on two CPUs.
+    pub fn whole_in(self, seconds: f64) -> Self {
+        Self { short: (SHORT as f64 * (seconds / 60.0).clamp(0.0, 1.0)) as u64, ..self }
     }
 }
 
-/// Instructions of a run that is simulated whole: some seconds.
+/// Instructions of a run that is simulated whole, beside siblings too, in a minute on two CPUs.
 const SHORT: u64 = 20_000_000;
 /// Instructions of a window of a longer one: what windows say differs by where they lie, hardly by how long they are.
 const LENGTH: u64 = 10_000;
@@ -75,7 +89,7 @@ impl Sampling {
             Samples { count, length, warm_up, are_chosen, seed, look_back, first_part }
         };
         match self {
-            Self::Fitting(Effort { windows, warm_ups, seed }) => {
+            Self::Fitting(Effort { windows, warm_ups, seed, .. }) => {
                 let warm_up = warm_ups / u64::from(windows.max(1));
                 Some(samples(windows, LENGTH, Some(warm_up), seed, LENGTH))
             }
@@ -90,7 +104,9 @@ impl Sampling {
         let plan = match (self, samples) {
             (Self::Start(length), _) => TracePlan::Window { skip: 0, length: Some(length) },
             (Self::Windows { .. }, Some(samples)) => samples,
-            (Self::Fitting(_), Some(samples)) if found.is_some_and(|it| it.total > SHORT) => {
+            (Self::Fitting(effort), Some(samples))
+                if found.is_some_and(|it| it.total > effort.short) =>
+            {
                 samples
             }
             _ => TracePlan::Whole,
@@ -98,6 +114,16 @@ impl Sampling {
         match found {
             Some(found) => found.after(plan),
             None => plan,
+        }
+    }
+
+    /// Windows of the first instructions of a run whose length is not known.
+    pub(crate) fn plan_of_first(self, total: u64) -> Plan {
+        match self.samples() {
+            None => Plan::Window { skip: 0, length: Some(total) },
+            Some(Samples { count, length, warm_up, seed, look_back, .. }) => {
+                Plan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 }
+            }
         }
     }
 }
@@ -144,7 +170,13 @@ mod tests {
         let efforts = [0.0, 12.0, 60.0, 600.0, 1e9].map(|it| Effort::in_seconds(it, 0));
         assert!(efforts.is_sorted_by_key(|it| (it.windows, it.warm_ups)));
         assert!(efforts.iter().all(|it| it.windows >= FEW && it.warm_ups >= 10_000_000));
-        assert_eq!(efforts[2], Effort { windows: 400, warm_ups: 125_000_000, seed: 0 });
+        let (windows, warm_ups) = (400, 125_000_000);
+        assert_eq!(efforts[2], Effort { windows, warm_ups, seed: 0, short: SHORT });
+        // A quarter of the time is for a quarter of the longest run that is simulated whole.
+        let quarter = Sampling::Fitting(efforts[2].whole_in(15.0));
+        assert_eq!(planned(quarter, SHORT / 4), Plan::Whole);
+        assert!(matches!(planned(quarter, SHORT / 4 + 1), Plan::Samples { .. }));
+        assert_eq!(efforts[2].whole_in(6000.0), efforts[2]);
     }
 
     #[test]

@@ -71,8 +71,9 @@ pub struct Subject<'a> {
 }
 
 /// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches unless runs are
-/// long; none begins that would have half of its time after `budget`, but one counts in any case. Of all runs those count that had the core to themselves, or most
-/// nearly. None if `stop` was set. `progress` is called for each run. With a probe of memory `interference`, samples
+/// long; none begins that would have half of its time after `budget`, but one counts in any case. What was measured when
+/// `stop` is set counts. Of all runs those count that had the core to themselves, or most
+/// nearly. None if `stop` was set before one did. `progress` is called for each run. With a probe of memory `interference`, samples
 /// are taken before, between and after the runs, and all uncontended runs count.
 ///
 /// # Errors
@@ -115,8 +116,12 @@ pub fn measure(
                 longest = longest.max(took);
                 let is_counted = since_sample >= WARM_UP || took >= LONG;
                 since_sample += 1;
+                // The run that was ended says nothing.
                 if stop.load(Ordering::Relaxed) {
-                    return Ok(None);
+                    if tried.is_empty() {
+                        return Ok(None);
+                    }
+                    break;
                 }
                 if run.ending != subject.ending {
                     return Err(MeasureError::Otherwise {

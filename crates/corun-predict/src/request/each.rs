@@ -1,6 +1,7 @@
 //! One program on many cores: it is recorded once, and a core that fails does not end the others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use corun_machine::Machine;
 use corun_measure::execution::Interrupt;
@@ -35,7 +36,7 @@ pub(crate) fn predict_each(
     if ready.is_empty() || stop.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let subject = request.subject(beside, machine, interrupt)?;
+    let subject = request.subject(beside, machine, interrupt, stop)?;
     let cores = ready.iter().map(|(_, core)| core.core()).collect();
     // One round: every core is predicted from the same recorded windows.
     let job = Job {
@@ -49,7 +50,9 @@ pub(crate) fn predict_each(
             return;
         }
         let (place, core) = &ready[at];
-        match recorded.predict(std::slice::from_ref(&job.cores[at]), &Unwatched, stop) {
+        // Each core has the whole time for itself, after the program was recorded.
+        let ends = Instant::now() + request.max_time;
+        match recorded.predict(std::slice::from_ref(&job.cores[at]), ends, &Unwatched, stop) {
             Ok(predicted) => {
                 predicted.into_iter().for_each(|it| done(*place, Ok(core.with_timing_caveat(it))));
             }

@@ -5,6 +5,7 @@ mod cores;
 mod each;
 mod error;
 mod prepared;
+mod process;
 mod program;
 
 use std::ffi::OsString;
@@ -58,7 +59,7 @@ pub struct PredictRequest {
     pub pages: PageSize,
     /// The tracer's name; the first that works, if none.
     pub tracer: Option<String>,
-    /// About how long it may take on two CPUs, tracing left out.
+    /// How long it may take.
     pub max_time: Duration,
     /// The half-width of the slowdown's interval, as a part of it, from which on no further round is needed.
     pub target: f64,
@@ -158,14 +159,18 @@ impl PredictRequest {
     fn sampling(&self) -> Sampling {
         match self.sampling {
             Some(sampling) => sampling,
-            None if self.placements.iter().all(is_alone) => Sampling::Fitting(Effort::FULL),
+            None if self.placements.iter().all(is_alone) => {
+                let seconds = self.time_to_simulate().as_secs_f64();
+                Sampling::Fitting(Effort::FULL.within(seconds).whole_in(seconds))
+            }
             None => {
                 // Each placement of each core is simulated, also with each change.
                 let alone = self.placements.iter().filter(|it| is_alone(it)).count();
                 let placements = (self.placements.len() - alone).max(1);
                 let times = self.models.len().max(1) * placements * (1 + self.what_if.len());
-                let round = (self.time_to_simulate() / self.rounds()).as_secs_f64();
-                Sampling::Fitting(Effort::in_seconds(round / times as f64, self.seed))
+                let seconds = self.time_to_simulate().as_secs_f64() / times as f64;
+                let of_round = seconds / f64::from(self.rounds());
+                Sampling::Fitting(Effort::in_seconds(of_round, self.seed).whole_in(seconds))
             }
         }
     }

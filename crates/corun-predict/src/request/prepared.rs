@@ -4,13 +4,16 @@ use std::sync::atomic::AtomicBool;
 
 use corun_machine::Machine;
 use corun_measure::execution::Interrupt;
-use corun_record::{Prediction, Progress};
-use corun_trace::{Target, TracerSelection, choose_for};
+use corun_record::{Caveat, Prediction, Progress};
+use corun_trace::{SystemCall, Target, TracerSelection, choose_for};
 
 use super::cores::ReadyCore;
+use super::process::FollowedTarget;
 use super::program::TracedProgram;
-use super::{Measuring, PART_ON_SIBLINGS, PredictRequest};
-use crate::{Beside, Core, HostSiblings, Job, MeasureSiblings, PredictError, Sampling, predict};
+use super::{Measuring, PART_ON_SIBLINGS, PredictRequest, StandardInput};
+use crate::{
+    Beside, Core, HostSiblings, Job, MeasureSiblings, PredictError, Sampling, TimeLimit, predict,
+};
 
 /// A prediction before its program is traced.
 pub struct PreparedPrediction<'a> {
@@ -26,6 +29,9 @@ pub(super) struct Subject {
     tracer: TracerSelection<'static>,
     sampling: Sampling,
     beside: Beside,
+    caveats: Vec<Caveat>,
+    is_timed: bool,
+    limit: TimeLimit,
 }
 
 impl PredictRequest {
@@ -42,23 +48,49 @@ impl PredictRequest {
         let beside = self.beside()?;
         let cores = ReadyCore::all(self)?;
         self.check_measured(&cores, &HostSiblings::new(machine, stop))?;
-        let subject = self.subject(beside, machine, interrupt)?;
+        let subject = self.subject(beside, machine, interrupt, stop)?;
         Ok(PreparedPrediction { request: self, machine, cores, subject })
     }
 
     pub(super) fn subject(
         &self,
-        beside: Beside,
+        mut beside: Beside,
         machine: &Machine,
         interrupt: &Interrupt,
+        stop: &AtomicBool,
     ) -> Result<Subject, PredictError> {
+        let limit = TimeLimit::begin(self.max_time, self.time_to_simulate());
         let workers = beside.workers.is_some().then_some(1);
-        let program = self.program.prepare(workers, machine, interrupt)?;
-        let tracer = choose_for(self.tracer.as_deref(), &program.target);
-        let tracer = tracer.map_err(PredictError::Trace)?;
+        let mut program = self.program.prepare(workers, machine, interrupt)?;
         let sampling = self.sampling();
         self.check_standard_input(sampling)?;
-        Ok(Subject { program, tracer, sampling, beside })
+        let own = self.followed(program.target, self.from.or(program.from), (&limit, stop))?;
+        program.target = own.target;
+        let mut caveats = own.caveats;
+        if let Some(other) = beside.other.take() {
+            let which = ("The other program", None);
+            let other = FollowedTarget::of(other, which, limit.survey_ends(), stop)?;
+            beside.other = Some(other.target);
+            caveats.extend(other.caveats);
+        }
+        let tracer = choose_for(self.tracer.as_deref(), &program.target);
+        let tracer = tracer.map_err(PredictError::Trace)?;
+        let is_timed = own.is_timed;
+        Ok(Subject { program, tracer, sampling, beside, caveats, is_timed, limit })
+    }
+
+    /// The program that does the work of the command; not known of what can run only once.
+    fn followed(
+        &self,
+        target: Target,
+        from: Option<SystemCall>,
+        (limit, stop): (&TimeLimit, &AtomicBool),
+    ) -> Result<FollowedTarget, PredictError> {
+        let is_pipe = self.standard_input == StandardInput::Pipe;
+        match is_pipe && self.program.reads_standard_input() {
+            true => Ok(FollowedTarget::unknown(target)),
+            false => FollowedTarget::of(target, ("The program", from), limit.survey_ends(), stop),
+        }
     }
 
     /// The job in one round, without a measurement on siblings and without a trace to keep.
@@ -68,10 +100,12 @@ impl PredictRequest {
         cores: Vec<Core<'a>>,
         machine: &'a Machine,
     ) -> Job<'a> {
-        let Subject { program, tracer, sampling, beside } = subject;
+        let Subject { program, tracer, sampling, beside, caveats, is_timed, limit } = subject;
         let is_measured = self.measuring != Measuring::Nothing;
         Job {
             target: program.target,
+            caveats,
+            is_timed,
             workload: program.workload,
             cores,
             beside,
@@ -85,7 +119,7 @@ impl PredictRequest {
             measure_siblings: None,
             keep: None,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
-            max_time: self.max_time,
+            limit,
             machine,
         }
     }

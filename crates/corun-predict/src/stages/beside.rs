@@ -1,6 +1,7 @@
 //! Beside: the recorded windows on a core, alone and with other hardware threads that are busy.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use corun_model::CoreModel;
 use corun_record::{Placement, Progress};
@@ -8,6 +9,7 @@ use corun_sim::{SampledRun, Sibling, SimulatedWindows, SimulationError, WindowSi
 
 use super::simulate::{SimulatedRun, simulate};
 use super::{FittedModel, RecordedRun, ThreadsRun};
+use crate::limit::until;
 use crate::{Core, Job, PredictError};
 
 /// A placement with busy siblings, simulated.
@@ -25,6 +27,8 @@ pub(crate) struct BesideRun {
 /// The windows of a placement.
 #[derive(Default)]
 pub(crate) struct BesideWindows {
+    /// Whether one of these is missing, since the time was over: one pass alone does not say how far passes differ.
+    pub(super) is_cut: bool,
     /// The program alone, where the model was changed.
     pub(super) alone: Option<SimulatedWindows>,
     /// The program beside its siblings, a result for each pass.
@@ -67,6 +71,7 @@ impl BesideWindows {
             one.into_iter().zip(other).map(|(one, other)| one.with(other)).collect()
         };
         Self {
+            is_cut: self.is_cut || other.is_cut,
             alone: with(self.alone, other.alone),
             passes: passes(self.passes, other.passes),
             apart: with(self.apart, other.apart),
@@ -105,6 +110,8 @@ pub(crate) struct CoreRuns {
     pub(crate) alone: SimulatedRun,
     /// The placements of the job; none for a job that has none.
     pub(crate) beside: Vec<BesideRun>,
+    /// The share of the windows that was not simulated before the time was over.
+    pub(crate) missing: f64,
 }
 
 impl CoreRuns {
@@ -115,7 +122,8 @@ impl CoreRuns {
             windows: one.windows.with(other.windows),
             ..one
         };
-        Self { alone: self.alone.with(other.alone), beside: pairs.map(both).collect() }
+        let beside = pairs.map(both).collect();
+        Self { alone: self.alone.with(other.alone), beside, missing: self.missing }
     }
 
     /// Simulates the windows on a core, alone and beside siblings, at the same time; the seed chooses how far apart copies
@@ -126,7 +134,7 @@ impl CoreRuns {
         recorded: &RecordedRun,
         runs: SampledRuns<'_>,
         fitted: &FittedModel,
-        (progress, stop): (&dyn Progress, &AtomicBool),
+        (ends, progress, stop): (Instant, &dyn Progress, &AtomicBool),
     ) -> Result<Self, PredictError> {
         let mut changed = Vec::new();
         for setting in &job.beside.what_if {
@@ -156,18 +164,26 @@ impl CoreRuns {
         });
         let beside = beside.collect::<Result<Vec<_>, SimulationError>>()?;
         let all: Vec<&WindowSimulation<'_>> = std::iter::once(&alone).chain(&beside).collect();
-        let mut done = simulate(job.jobs, &all, progress, stop)?.into_iter();
-        let alone = done.next().expect("the program alone is simulated in any case");
+        let simulated = until(ends, stop, |stop| simulate(job.jobs, &all, progress, stop))?;
+        let missing = simulated.missing;
+        let mut done = simulated.runs.into_iter();
+        let alone = done.next().flatten().ok_or_else(|| match stop.load(Ordering::Relaxed) {
+            true => PredictError::Interrupted { during: "simulated" },
+            false => PredictError::time_up(job, "simulated"),
+        })?;
         let mut beside: Vec<BesideRun> = plans.into_iter().map(BesideRun::empty).collect();
         for (run, tasks) in beside.iter_mut().zip(&tasks) {
-            for (task, SimulatedRun { windows, .. }) in tasks.iter().zip(&mut done) {
-                run.windows.put(task.role, windows);
+            for (task, simulated) in tasks.iter().zip(&mut done) {
+                match simulated {
+                    Some(SimulatedRun { windows, .. }) => run.windows.put(task.role, windows),
+                    None => run.windows.is_cut = true,
+                }
             }
         }
         if alone.windows.together.instructions == 0 {
             return Err(PredictError::TooShort { total: recorded.instructions });
         }
-        Ok(Self { alone, beside })
+        Ok(Self { alone, beside, missing })
     }
 }
 
@@ -184,6 +200,11 @@ impl BesideWindows {
 }
 
 impl BesideRun {
+    /// Whether something of it was not simulated, since the time was over.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.windows.is_cut
+    }
+
     fn empty(plan: Planned<'_>) -> Self {
         let Planned { placement, threads, setting, .. } = plan;
         Self { placement, threads, setting, windows: BesideWindows::default() }

@@ -21,6 +21,9 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     let (recorded, simulated) = (report.recorded, &report.simulated.windows);
     let instructions = report.extrapolated.instructions;
     let mut caveats = report.core.caveats.clone();
+    caveats.extend(of_limit(report));
+    caveats.extend(other_work(report));
+    caveats.extend(report.job.caveats.iter().cloned());
     caveats.extend(report.measured.caveats.iter().cloned());
     caveats.extend(report.fitted.caveat.iter().cloned());
     caveats.extend([
@@ -136,8 +139,55 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
         )
     }));
     caveats.extend(recorded.remarks.iter().map(|remark| Caveat::new("tracer", remark.clone())));
+    // Of a whole run it is said from the run before it was traced.
+    let of_part = report.measured.runs.iter().filter(|_| report.job.from.is_some());
+    caveats.extend(of_part.filter_map(notable_children));
     caveats.extend(report.measured.runs.iter().flat_map(of_runs));
     caveats
+}
+
+/// What the prediction lacks because the time was over, or the user ended it.
+fn of_limit(report: &Report<'_>) -> Vec<Caveat> {
+    let allowed = humantime::format_duration(report.job.limit.max_time());
+    let is_over = format!("The time allowed ({allowed}) was over");
+    let of_run = report.recorded.cut.map(|all| {
+        let all = all.map(|all| format!(" of {all}")).unwrap_or_default();
+        format!(
+            "{is_over} while the program was traced: the figures are of its first {}{all} instructions, and the rest may be \
+             otherwise. More --max-time sees more.",
+            report.recorded.instructions
+        )
+    });
+    let of_windows = report.is_cut.then(|| {
+        let why = match report.was_interrupted {
+            true => "It was ended by the user",
+            false => is_over.as_str(),
+        };
+        format!(
+            "{why} while it was simulated: {:.0} % of the windows are missing, and the intervals hold what these may add; what \
+             has no figure was not simulated.",
+            100.0 * report.missing
+        )
+    });
+    of_run.into_iter().chain(of_windows).map(|it| Caveat::new("time-limit", it)).collect()
+}
+
+/// The part by which the instructions of two runs may differ.
+const SAME_WORK: f64 = 0.05;
+
+/// Said of a program that does other work in each run.
+fn other_work(report: &Report<'_>) -> Option<Caveat> {
+    let (first, then) = report.recorded.both_counts?;
+    let differs = (first as f64 - then as f64).abs() > SAME_WORK * first.max(then) as f64;
+    differs.then(|| {
+        Caveat::new(
+            "other-work",
+            format!(
+                "The program executed {first} instructions when they were counted, and {then} when it was recorded: it does other \
+                 work in each run, as programs do that work for a time, and what is predicted is of the recorded one."
+            ),
+        )
+    })
 }
 
 /// Said of a program that is in the kernel for a notable part of its time, and not so long that it is not predicted.
@@ -157,14 +207,15 @@ fn notable_kernel_share(which: &str, share: Option<Estimate>) -> Option<Caveat> 
 }
 
 /// Said of a program whose processes have a notable part of its time, and not so much that it is not predicted.
-fn notable_children(which: &str, measured: &MeasuredRuns) -> Option<Caveat> {
+fn notable_children(measured: &MeasuredRuns) -> Option<Caveat> {
     let share = measured.children_share();
     let notable = MeasuredRuns::NOTABLE_CHILDREN_SHARE..=MeasuredRuns::MAX_CHILDREN_SHARE;
     notable.contains(&share).then(|| {
         Caveat::new(
             "children",
             format!(
-                "{which} starts processes that take {:.0} % of its processor time: what is predicted is its own work.",
+                "After the call, the program starts processes that take {:.0} % of its processor time: what is predicted is its \
+                 own work.",
                 100.0 * share
             ),
         )
@@ -193,8 +244,6 @@ fn of_waits(run: &ThreadsRun) -> Option<Caveat> {
 fn of_other(other: &MeasuredOther) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = other.caveat.iter().cloned().collect();
     caveats.extend(notable_kernel_share("The other program", kernel_share_of(other)));
-    let runs = other.runs.iter();
-    caveats.extend(runs.filter_map(|runs| notable_children("The other program", runs)));
     let threads = other.run.trace.threads().len();
     if threads > 1 {
         let sentence = format!("Of {threads} threads of the other program only the busiest runs.");
@@ -215,7 +264,6 @@ fn of_other(other: &MeasuredOther) -> Vec<Caveat> {
 fn of_runs(measured: &MeasuredRuns) -> Vec<Caveat> {
     let runs = &measured.runs;
     let mut caveats = Vec::new();
-    caveats.extend(notable_children("The program", measured));
     let shortest = runs.iter().map(|run| run.user_s).fold(f64::INFINITY, f64::min);
     if shortest < MIN_USER_S {
         caveats.push(Caveat::new(

@@ -45,7 +45,10 @@ pub fn predict_trace(
     let run = SampledRun::of(Recording { trace, thread, total: of_thread })?;
     let windows = WindowSimulation::new((model, timings), &run, Vec::new(), pages, 0)?;
     let simulated = simulate(1, &[&windows], &Unwatched, &AtomicBool::new(false))?;
-    let windows = simulated.first().map_or(&[][..], |it| &it.windows.windows[..]);
+    let windows = match &simulated.runs[..] {
+        [Some(it)] => &it.windows.windows[..],
+        _ => &[],
+    };
     let ExtrapolatedRun { cycles, .. } = ExtrapolatedRun::from_windows(trace, of_thread, windows);
     Ok(PredictedTrace { instructions, cycles: cycles.ok_or_else(nothing)? })
 }

@@ -1,11 +1,12 @@
 //! Measure: native runs of the program on this host, with memory probes between them.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_calibrate::{InterferenceReading, ProbeRings};
 use corun_record::{Caveat, MeasuredRuns, Progress, Stage};
 
 use super::{MemoryProbe, RecordedRun};
+use crate::limit::until;
 use crate::native::{Subject, measure};
 use crate::{Job, PredictError};
 
@@ -32,6 +33,11 @@ impl MeasuredProgram {
             return Ok(Self { runs: None, readings: None, caveats: Vec::new() });
         };
         let mut caveats = corun_measure::InitialState::observe().caveats();
+        if recorded.cut.is_some() {
+            let sentence = "It was not measured, since only the beginning of its run is predicted.";
+            caveats.push(Caveat::new("not-measured", sentence));
+            return Ok(Self { runs: None, readings: None, caveats });
+        }
         let subject = Subject {
             target: &job.target,
             from: job.from,
@@ -49,12 +55,21 @@ impl MeasuredProgram {
                 progress.advance(run as u64);
             }
         };
-        match measure(subject, budget, probe.probe, on_run, stop) {
+        let ends = job.limit.measuring_ends();
+        match until(ends, stop, |stop| measure(subject, budget, probe.probe, on_run, stop)) {
             Ok(Some(measured)) => {
                 let readings = rings.map(|rings| (rings, measured.readings));
                 Ok(Self { runs: Some(measured.runs), readings, caveats })
             }
-            Ok(None) => Err(PredictError::Interrupted { during: "measured" }),
+            Ok(None) if stop.load(Ordering::Relaxed) => {
+                Err(PredictError::Interrupted { during: "measured" })
+            }
+            Ok(None) => {
+                let sentence =
+                    "It was not measured: its first run was longer than there was time for.";
+                caveats.push(Caveat::new("not-measured", sentence));
+                Ok(Self { runs: None, readings: None, caveats })
+            }
             Err(error) => {
                 let sentence = format!("It was not measured: {error}.");
                 caveats.push(Caveat::new("not-measured", sentence));
@@ -91,9 +106,25 @@ impl MeasuredOther {
         progress.begin(Stage::new("measuring the other program", "", None));
         let subject =
             Subject { target, from: None, thread: run.thread.0 as usize, ending: run.ending };
-        match measure(subject, budget / PART_OF_OTHER, None, |_, _| {}, stop) {
+        let ends = job.limit.measuring_ends();
+        let part = budget / PART_OF_OTHER;
+        let without = |why| {
+            let sentence = format!("The other program was not measured: {why}.");
+            Some(Caveat::new("other-not-measured", sentence))
+        };
+        if run.cut.is_some() {
+            let caveat = without("only the beginning of its run was recorded");
+            return Ok(Self { run, runs: None, caveat });
+        }
+        match until(ends, stop, |stop| measure(subject, part, None, |_, _| {}, stop)) {
             Ok(Some(measured)) => Ok(Self { run, runs: Some(measured.runs), caveat: None }),
-            Ok(None) => Err(PredictError::Interrupted { during: "measured" }),
+            Ok(None) if stop.load(Ordering::Relaxed) => {
+                Err(PredictError::Interrupted { during: "measured" })
+            }
+            Ok(None) => {
+                let caveat = without("its first run was longer than there was time for");
+                Ok(Self { run, runs: None, caveat })
+            }
             Err(error) => {
                 let sentence = format!("The other program was not measured: {error}.");
                 let caveat = Some(Caveat::new("other-not-measured", sentence));

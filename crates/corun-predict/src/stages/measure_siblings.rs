@@ -35,6 +35,9 @@ impl SiblingRuns {
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
         let Some(asked) = &job.measure_siblings else { return Ok(Self::default()) };
+        if recorded.cut.is_some() {
+            return Ok(Self::without("only the beginning of its run is predicted"));
+        }
         progress.begin(Stage::new("measuring siblings", "blocks", None));
         let placements = placements(&job.beside.placements, job.beside.stacked);
         let runs =

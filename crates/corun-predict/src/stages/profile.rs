@@ -1,11 +1,13 @@
 //! Count or profile: a silent run before the traced one, if the choice of windows needs it.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use corun_record::{Progress, Stage};
 use corun_trace::{Ending, Native, PreRun, PreRunResult, Target, TraceError, TracePlan};
 
 use super::Subject;
+use crate::limit::until;
 use crate::{Job, PredictError};
 
 /// The result of the pre-run, and the plan of the traced run that follows from it.
@@ -16,6 +18,8 @@ pub(crate) struct ProfiledRun {
     pub(super) before: u64,
     /// Instructions of the whole run; none without a pre-run.
     pub(super) instructions: Option<u64>,
+    /// Whether the time was over before the run was, so that only its beginning is recorded.
+    pub(super) is_cut: bool,
 }
 
 impl ProfiledRun {
@@ -23,6 +27,7 @@ impl ProfiledRun {
     pub(crate) fn of(
         job: &Job<'_>,
         subject: Subject<'_>,
+        ends: Instant,
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
@@ -32,7 +37,11 @@ impl ProfiledRun {
             let what =
                 if pre_run.learns() { "profiling the program" } else { "counting instructions" };
             progress.begin(Stage::new(what, "", None));
-            let found = run(job, subject.target, pre_run, stop)?;
+            let found = until(ends, stop, |stop| run(job, subject.target, pre_run, stop))?;
+            let was_interrupted = found.traced.ending == Ending::Interrupted;
+            if was_interrupted && !stop.load(Ordering::Relaxed) {
+                return Self::beginning(job, subject);
+            }
             PredictError::check_ending(subject.target, &found.traced)?;
             result = Some(found);
         }
@@ -40,9 +49,23 @@ impl ProfiledRun {
             plan: job.sampling.plan(result.as_ref()),
             before: result.as_ref().map_or(0, |result| result.before),
             instructions: result.map(|result| result.traced.instructions),
+            is_cut: false,
         })
     }
+
+    /// The beginning of a run that is too long to be counted: what a tracer surely gets through.
+    fn beginning(job: &Job<'_>, subject: Subject<'_>) -> Result<Self, PredictError> {
+        if subject.from.is_some() {
+            return Err(PredictError::time_up(job, "traced"));
+        }
+        let left = job.limit.recording_ends().saturating_duration_since(Instant::now());
+        let plan = job.sampling.plan_of_first((RATE * left.as_secs_f64()) as u64);
+        Ok(Self { plan, before: 0, instructions: None, is_cut: true })
+    }
 }
+
+/// Instructions in a second that the quicker tracers record, at least.
+const RATE: f64 = 2e7;
 
 fn run(
     job: &Job<'_>,

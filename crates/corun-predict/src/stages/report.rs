@@ -16,7 +16,7 @@ use super::{
     BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, RecordedRun,
     SiblingRuns, SimulatedRun, StackedRun, ThreadsRun, caveats,
 };
-use crate::estimate::{LEVEL, over, repeated};
+use crate::estimate::{LEVEL, over, repeated, with_missing};
 use crate::siblings::{self, Threads, slowdown, with_model_error, work, work_of_two};
 use crate::{Core, Job};
 
@@ -39,6 +39,12 @@ pub(crate) struct Report<'a> {
     pub(crate) threads: &'a [ThreadsRun],
     pub(crate) stacked: StackedRun,
     pub(crate) extrapolated: ExtrapolatedRun,
+    /// The share of the windows that was not simulated, ...
+    pub(crate) missing: f64,
+    /// ... whether anything was not, ...
+    pub(crate) is_cut: bool,
+    /// ... and whether the user ended it.
+    pub(crate) was_interrupted: bool,
 }
 
 impl Report<'_> {
@@ -64,7 +70,7 @@ impl Report<'_> {
             workload: job.workload.clone(),
             seed: Some(job.beside.seed),
             machine: machine_summary(job.machine, Path::new("/")),
-            ending: Ending::completed(),
+            ending: self.ending(),
             traced: TracedPart {
                 tracer: job.tracer.tracer.name().to_owned(),
                 threads: recorded.trace.threads().len() as u32,
@@ -99,6 +105,14 @@ impl Report<'_> {
                 memory: self.fitted.memory.clone(),
             },
             measured: self.measured.runs.clone(),
+        }
+    }
+
+    fn ending(&self) -> Ending {
+        match (self.was_interrupted, self.is_cut || self.recorded.cut.is_some()) {
+            (true, _) => Ending::interrupted(),
+            (false, true) => Ending::time_up(self.job.limit.max_time()),
+            (false, false) => Ending::completed(),
         }
     }
 
@@ -183,13 +197,21 @@ impl Report<'_> {
         passes: &[&corun_sim::SimulatedWindows],
     ) -> Option<Estimate> {
         let alone = run.windows.alone.as_ref().unwrap_or(&self.simulated.windows);
-        slowdown(alone, passes, self.extrapolated.instructions)
+        let found = slowdown(alone, passes, self.extrapolated.instructions)?;
+        let is_known = !run.windows.is_cut || found.low < found.high;
+        is_known.then(|| self.with_missing_of(&found, run.threads))
     }
 
     fn slowdown_of_other(&self, run: &BesideRun) -> Option<Estimate> {
         let alone = run.windows.other_alone.as_ref()?;
         let beside: Vec<_> = run.windows.other.iter().collect();
-        slowdown(alone, &beside, self.other?.run.thread_instructions)
+        let found = slowdown(alone, &beside, self.other?.run.thread_instructions)?;
+        Some(self.with_missing_of(&found, run.threads))
+    }
+
+    /// A slowdown by so many threads, where windows are missing: these run between as alone and as in turns.
+    fn with_missing_of(&self, found: &Estimate, threads: u32) -> Estimate {
+        with_missing(found, self.missing, [1.0, f64::from(threads)])
     }
 
     fn what_if(&self) -> Vec<WhatIf> {
@@ -256,7 +278,10 @@ impl Report<'_> {
         let user_s = self.of_runs(|run| run.user_s);
         let instructions =
             Estimate { value: exact, low: exact, high: exact, level: LEVEL, blocks: 1 };
-        let both = predicted.as_ref().zip(cycles.as_ref()).filter(|_| self.core.is_own);
+        // A program that works for a time did other work where it was traced.
+        let is_same_work = !self.job.is_timed && self.recorded.cut.is_none();
+        let is_comparable = self.core.is_own && is_same_work;
+        let both = predicted.as_ref().zip(cycles.as_ref()).filter(|_| is_comparable);
         let ratio = both.map(|(one, other)| over(one, other));
         let figures = [
             (Metric::Instructions, "instructions", Source::Measured, Some(instructions)),

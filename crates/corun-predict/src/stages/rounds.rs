@@ -3,7 +3,8 @@
 //! Rounds are stratified samples of the same strata, drawn independently. To stop where an interval is as narrow as asked for
 //! keeps its coverage where each round has many windows (Chow and Robbins 1965).
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use corun_record::{Estimate, Progress};
 use corun_sim::SampledRun;
@@ -14,32 +15,60 @@ use crate::siblings::slowdown;
 use crate::{Core, Job, PredictError};
 
 /// Simulates the windows on each of these cores: those of the recorded run, and of further rounds of recording where the
-/// slowdown's interval on some core is wider than the precision of the job.
+/// slowdown's interval on some core is wider than the precision of the job. Cores for which there is no time are left out.
 pub(crate) fn simulate_rounds(
     job: &Job<'_>,
     (recorded, other): (&RecordedRun, Option<&RecordedRun>),
     (cores, fitted): (&[Core<'_>], &[FittedModel]),
-    progress: &dyn Progress,
-    stop: &AtomicBool,
+    (ends, progress, stop): (Instant, &dyn Progress, &AtomicBool),
 ) -> Result<Vec<CoreRuns>, PredictError> {
     let of_other = other.map(|run| SampledRun::of(run.recording())).transpose()?;
     let round = |number: u32, recorded: &RecordedRun| {
         let own = SampledRun::of(recorded.recording())?;
         let runs = SampledRuns { own: &own, other: of_other.as_ref() };
         let seed = seed_of_round(job.beside.seed, number);
-        let on_core = |(core, fitted)| {
-            CoreRuns::of((job, seed), core, recorded, runs, fitted, (progress, stop))
-        };
-        cores.iter().zip(fitted).map(on_core).collect::<Result<Vec<_>, PredictError>>()
+        let mut done = Vec::new();
+        for (at, (core, fitted)) in cores.iter().zip(fitted).enumerate() {
+            // What is left of the time is for all cores that are left.
+            let now = Instant::now();
+            let left = ends.saturating_duration_since(now) / (cores.len() - at) as u32;
+            let course = (now + left, progress, stop);
+            match CoreRuns::of((job, seed), core, recorded, runs, fitted, course) {
+                Ok(runs) => done.push(runs),
+                Err(error) if error.is_cut() && !done.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok::<_, PredictError>(done)
     };
+    let begun = Instant::now();
     let mut done = round(0, recorded)?;
+    let mut longest = begun.elapsed();
     for number in 1..job.rounds {
+        let is_cut = done.len() < cores.len() || done.iter().any(|it| it.missing > 0.0);
+        let begun = Instant::now();
+        if is_cut || stop.load(Ordering::Relaxed) || begun + longest > ends {
+            break;
+        }
         if done.iter().all(|runs| reach(runs, recorded.thread_instructions) <= job.precision) {
             break;
         }
         let seed = seed_of_round(job.beside.seed, number);
-        let Some(other_windows) = recorded.again(job, number, seed, progress, stop)? else { break };
-        let more = round(number, &other_windows)?;
+        let more = match recorded.again(job, number, seed, progress, stop) {
+            Ok(Some(other_windows)) => round(number, &other_windows),
+            Ok(None) => break,
+            Err(error) => Err(error),
+        };
+        // A round that is not whole adds nothing.
+        let is_whole = |more: &Vec<CoreRuns>| {
+            more.len() == cores.len() && more.iter().all(|it| it.missing == 0.0)
+        };
+        let more = match more {
+            Ok(more) if is_whole(&more) => more,
+            Err(error) if !error.is_cut() => return Err(error),
+            _ => break,
+        };
+        longest = longest.max(begun.elapsed());
         done = done.into_iter().zip(more).map(|(one, other)| one.with(other)).collect();
     }
     Ok(done)

@@ -1,10 +1,11 @@
 //! Simulate: windows on core models, several sections of them at a time.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_record::{DetailedCost, Progress, SimulationCost, Stage};
-use corun_sim::{Mode, SimulatedWindows, WindowSimulation, in_parallel};
+use corun_sim::{Mode, SimulatedWindows, SimulationError, WindowSimulation, in_parallel};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 
@@ -25,26 +26,41 @@ impl SimulatedRun {
     }
 }
 
-/// All of these simulations, in their order, so many sections at a time.
+/// Simulations, as far as they were done.
+pub(super) struct Simulations {
+    /// Each in its order; none of which nothing is known. Those with as many sections as the first have the same windows.
+    pub(super) runs: Vec<Option<SimulatedRun>>,
+    /// The share of the first one that is missing.
+    pub(super) missing: f64,
+}
+
+/// All of these simulations, in their order, so many sections at a time, until `stop` is set.
 ///
 /// # Errors
-/// If one fails, or `stop` was set.
+/// If one fails.
 pub(super) fn simulate(
     jobs: usize,
     simulations: &[&WindowSimulation<'_>],
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Vec<SimulatedRun>, PredictError> {
+) -> Result<Simulations, PredictError> {
     let sections = |(number, of): (usize, &&WindowSimulation<'_>)| {
         (0..of.sections()).map(move |section| (number, section)).collect::<Vec<_>>()
     };
     let mut tasks: Vec<_> = simulations.iter().enumerate().flat_map(sections).collect();
     let all = tasks.iter().map(|&(number, section)| simulations[number].instructions(section));
     progress.begin(Stage::new("simulating", "instructions", all.sum::<u64>()));
-    // The longest first, so that no CPU is left with one at the end.
-    tasks.sort_by_key(|&(number, section)| Reverse(simulations[number].cost(section)));
+    // What is done when the time is over lies everywhere in the run. Of a section the first is what others are compared with;
+    // then the longest, so that no CPU is left with one at the end.
+    tasks.sort_by_key(|&(number, section)| {
+        let of = simulations[number];
+        (spread_order(section), number != 0, Reverse(of.cost(section)))
+    });
     let done = in_parallel(jobs, tasks.len(), |at| {
         let (number, section) = tasks[at];
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let mut meter = Meter::begin()?;
         let mut cpu_time = Ok(());
         let simulated = simulations[number].simulate(section, |done, next| {
@@ -55,18 +71,44 @@ pub(super) fn simulate(
         cpu_time?;
         Ok::<_, PredictError>(simulated.map(|simulated| (simulated, meter.cost)))
     });
-    let mut done: Vec<_> = tasks.into_iter().zip(done).collect();
-    done.sort_by_key(|(task, _)| *task);
-    let mut done = done
-        .into_iter()
-        .map(|(_, result)| result?.ok_or(PredictError::Interrupted { during: "simulated" }));
-    let joined = simulations.iter().map(|of| {
-        let sections = done.by_ref().take(of.sections()).collect::<Result<Vec<_>, _>>()?;
-        let (sections, costs): (Vec<_>, Vec<_>) = sections.into_iter().unzip();
-        let cost = costs.into_iter().reduce(sum).expect("a simulation has a section");
-        Ok(SimulatedRun { windows: of.join(sections)?, cost })
+    let done = done.into_iter().collect::<Result<Vec<_>, PredictError>>()?;
+    let mut done: BTreeMap<_, _> =
+        tasks.iter().copied().zip(done).filter_map(|(task, it)| Some((task, it?))).collect();
+    // Windows are compared with the same windows.
+    let sections = simulations.first().map_or(0, |it| it.sections());
+    let alike: Vec<usize> =
+        (0..simulations.len()).filter(|at| simulations[*at].sections() == sections).collect();
+    let is_common = |section: &usize| alike.iter().all(|at| done.contains_key(&(*at, *section)));
+    let common: Vec<usize> = match sections {
+        // Of one section each result counts by itself.
+        0 | 1 => (0..sections).collect(),
+        _ => (0..sections).filter(is_common).collect(),
+    };
+    let instructions = |of: &mut dyn Iterator<Item = usize>| {
+        of.map(|section| simulations[0].instructions(section)).sum::<u64>() as f64
+    };
+    let all = instructions(&mut (0..sections));
+    let done_of_all = instructions(&mut common.iter().copied());
+    let missing = if all > 0.0 { 1.0 - done_of_all / all } else { 0.0 };
+    let joined = simulations.iter().enumerate().map(|(number, of)| {
+        let wanted = match of.sections() == sections {
+            true => common.clone(),
+            false => (0..of.sections()).collect(),
+        };
+        let parts: Option<Vec<_>> =
+            wanted.iter().map(|section| done.remove(&(number, *section))).collect();
+        let Some(parts) = parts.filter(|parts| !parts.is_empty()) else { return Ok(None) };
+        let (parts, costs): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let cost = costs.into_iter().reduce(sum).expect("there is a part");
+        Ok(Some(SimulatedRun { windows: of.join(parts)?, cost }))
     });
-    joined.collect()
+    let runs = joined.collect::<Result<_, SimulationError>>()?;
+    Ok(Simulations { runs, missing })
+}
+
+/// Orders numbers so that the first of them lie everywhere among the others (van der Corput 1935).
+fn spread_order(number: usize) -> usize {
+    number.reverse_bits()
 }
 
 /// Meter of a section's cost, by the CPU time of the thread that simulates it.
@@ -139,6 +181,8 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use corun_model::timing::TimingTable;
+    use std::sync::atomic::AtomicU64;
+
     use corun_record::{PageSize, Unwatched};
     use corun_sim::{Recording, SampledRun, Sibling};
     use corun_trace::format::{Opening, Options, Trace, Writer};
@@ -169,7 +213,7 @@ mod tests {
     }
 
     /// The windows of the trace alone, and beside copies of several seeds, on so many CPUs.
-    fn on(cpus: usize, stop: bool) -> Result<Vec<SimulatedRun>, PredictError> {
+    fn on(cpus: usize, stop: &AtomicBool, progress: &dyn Progress) -> Result<Simulations, PredictError> {
         let trace = trace();
         let model = corun_model::find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
@@ -184,12 +228,30 @@ mod tests {
         let beside = (1..5).map(|seed| (seed, vec![copy]));
         let all: Vec<_> = std::iter::once((0, Vec::new())).chain(beside).map(of).collect();
         let all: Vec<_> = all.iter().collect();
-        simulate(cpus, &all, &Unwatched, &AtomicBool::new(stop))
+        simulate(cpus, &all, progress, stop)
+    }
+
+    /// Stops when so many instructions are simulated.
+    struct StopsAt<'a>(AtomicU64, &'a AtomicBool);
+
+    impl Progress for StopsAt<'_> {
+        fn begin(&self, _: Stage) {}
+
+        fn advance(&self, units: u64) {
+            let left = self.0.load(Ordering::Relaxed).saturating_sub(units);
+            self.0.store(left, Ordering::Relaxed);
+            self.1.store(left == 0, Ordering::Relaxed);
+        }
     }
 
     #[test]
     fn results_are_the_same_on_any_number_of_cpus() {
-        let (one, many) = (on(1, false).unwrap(), on(3, false).unwrap());
+        let of = |cpus| {
+            let Simulations { runs, missing } = on(cpus, &AtomicBool::new(false), &Unwatched).unwrap();
+            assert!(missing.abs() < 1e-9, "{missing}");
+            runs.into_iter().collect::<Option<Vec<_>>>().unwrap()
+        };
+        let (one, many) = (of(1), of(3));
         for (one, many) in one.iter().zip(&many) {
             assert_eq!(one.windows, many.windows);
             assert_eq!(one.cost.instructions, many.cost.instructions);
@@ -226,7 +288,9 @@ mod tests {
 
     #[test]
     fn a_system_that_tells_no_cpu_time_is_an_error() {
-        let refused = std::thread::spawn(|| refuse_getrusage().then(|| on(2, false)));
+        let refused = std::thread::spawn(|| {
+            refuse_getrusage().then(|| on(2, &AtomicBool::new(false), &Unwatched))
+        });
         match refused.join().expect("an error is no panic") {
             Some(refused) => assert!(matches!(refused, Err(PredictError::CpuTime(_)))),
             None => eprintln!("skipped: this system sets no seccomp filter"),
@@ -234,8 +298,16 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_on_request() {
-        let stopped = on(2, true);
-        assert!(matches!(stopped, Err(PredictError::Interrupted { during: "simulated" })));
+    fn it_stops_on_request_with_what_is_done() {
+        let stopped = on(2, &AtomicBool::new(true), &Unwatched).unwrap();
+        assert!(stopped.runs.iter().all(Option::is_none));
+        let stop = AtomicBool::new(false);
+        // The first of one section is done, and the others are not.
+        let part = on(1, &stop, &StopsAt(AtomicU64::new(130_000), &stop)).unwrap();
+        assert!(part.runs[0].is_some() && part.runs[1..].iter().all(Option::is_none));
+        let orders: Vec<usize> = (0..8).collect();
+        let mut spread = orders.clone();
+        spread.sort_by_key(|it| spread_order(*it));
+        assert_eq!(spread, [0, 4, 2, 6, 1, 5, 3, 7]);
     }
 }

@@ -22,8 +22,6 @@ const MOST_BETWEEN: f64 = 4e6;
 
 /// The fewest places that an interval rests on.
 const FEWEST: usize = 2;
-/// The part of the time that slices have in any case, however long took what comes before them.
-const PART_IN_ANY_CASE: u32 = 6;
 
 /// Stacked copies, where they were asked for.
 #[derive(Default)]
@@ -47,12 +45,12 @@ pub(crate) fn stacked(
     if !job.beside.stacked {
         return Ok(StackedRun::default());
     }
-    let end = end.max(Instant::now() + job.max_time / PART_IN_ANY_CASE);
     progress.begin(Stage::new("simulating time slices", "", None));
     let slice = SLICE_MS * fitted.model.gigahertz * 1e6;
     let between = (slice * simulated.windows.together.ipc()).min(MOST_BETWEEN) as u64;
-    let goes_on = || !stop.load(Ordering::Relaxed);
-    let has_time = || Instant::now() < end;
+    // What is known of slices when it is to end is the answer.
+    let goes_on = || true;
+    let has_time = || Instant::now() < end && !stop.load(Ordering::Relaxed);
     let (pages, seed) = (job.pages, job.beside.seed);
     let (model, timings) = (&fitted.model, core.timings);
     let refills = simulate_refills(
@@ -75,7 +73,7 @@ pub(crate) fn stacked(
     };
     let is_known = !refills.is_cut || refills.cycles.len() >= FEWEST;
     Ok(StackedRun {
-        caveat: refills.is_cut.then(|| cut(job.max_time, refills.cycles.len())),
+        caveat: refills.is_cut.then(|| cut(job.limit.max_time(), refills.cycles.len())),
         predicted: is_known.then_some(predicted),
     })
 }

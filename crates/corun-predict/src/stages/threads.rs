@@ -93,6 +93,11 @@ struct Compared {
 }
 
 impl ThreadTraces {
+    /// Whether the job needs none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_workers.is_empty()
+    }
+
     /// Records what the job's placements need of a program with threads; nothing for one that runs as copies.
     pub(crate) fn of(
         job: &Job<'_>,

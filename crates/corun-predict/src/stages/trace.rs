@@ -2,15 +2,17 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use corun_files::Output;
-use corun_record::Progress;
+use corun_record::{Progress, Stage};
 use corun_sim::Recording;
-use corun_trace::format::Trace;
+use corun_trace::format::{Thread, Trace};
 use corun_trace::{Ending, ThreadId, TracePlan, trace_quietly};
 
 use super::{ProfiledRun, Subject};
+use crate::limit::until;
 use crate::{Job, PredictError};
 
 /// The trace of a program, and its busiest thread.
@@ -29,29 +31,51 @@ pub(crate) struct RecordedRun {
     pub(super) thread_instructions: u64,
     /// Instructions of all threads in the part that counts, recorded or not.
     pub(super) instructions: u64,
+    /// Instructions of the whole run when they were counted, and when it was recorded, if both were.
+    pub(super) both_counts: Option<(u64, u64)>,
+    /// Where the time was over before the run was: the instructions of the whole run, if they are known.
+    pub(super) cut: Option<Option<u64>>,
 }
 
 impl RecordedRun {
-    /// Runs the program under the tracer.
+    /// Runs the program under the tracer, up to its end or until the time is over: then it is the beginning of the run.
     pub(crate) fn of(
         job: &Job<'_>,
         subject: Subject<'_>,
         profiled: ProfiledRun,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
+        ends: Instant,
+        (progress, stop): (&dyn Progress, &AtomicBool),
     ) -> Result<Self, PredictError> {
-        let ProfiledRun { plan, before, instructions } = profiled;
+        let ProfiledRun { plan, before, instructions, is_cut } = profiled;
         let file = output_file(subject.keep)?;
         let output = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
         let part = (plan.clone(), instructions);
-        let traced = trace_quietly(subject.target, part, &job.tracer, output, progress, stop);
+        let counted = instructions;
+        let instructions_of_all = instructions.map(|all| all.saturating_sub(before));
+        let traced = until(ends, stop, |stop| {
+            // Of a run that only begins, nothing is to come after the last window.
+            let most = corun_trace::recorded(&plan).filter(|_| is_cut);
+            let progress =
+                Until { inner: progress, left: AtomicU64::new(most.unwrap_or(u64::MAX)), stop };
+            trace_quietly(subject.target, part, &job.tracer, output, &progress, stop)
+        });
         let (outcome, _) = traced.map_err(PredictError::Trace)?;
-        PredictError::check_ending(subject.target, &outcome.traced)?;
-        let instructions = outcome.traced.instructions.saturating_sub(before);
+        let was_interrupted = outcome.traced.ending == Ending::Interrupted;
+        let is_cut = is_cut || was_interrupted && !stop.load(Ordering::Relaxed);
+        if !(is_cut && was_interrupted) {
+            PredictError::check_ending(subject.target, &outcome.traced)?;
+        }
         let input = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
         let trace = Trace::from_file(input).map_err(PredictError::Format)?;
-        let (thread, thread_instructions) = busiest(&trace, &plan, instructions)
-            .ok_or(PredictError::TooShort { total: instructions })?;
+        let (thread, thread_instructions, instructions) = match is_cut {
+            false => {
+                let all = outcome.traced.instructions.saturating_sub(before);
+                let (thread, own) =
+                    busiest(&trace, &plan, all).ok_or(PredictError::TooShort { total: all })?;
+                (thread, own, all)
+            }
+            true => beginning(&trace, before).ok_or(PredictError::time_up(job, "traced"))?,
+        };
         Ok(Self {
             file,
             trace,
@@ -62,6 +86,8 @@ impl RecordedRun {
             thread,
             thread_instructions,
             instructions,
+            both_counts: counted.filter(|_| !is_cut).map(|it| (it, outcome.traced.instructions)),
+            cut: is_cut.then_some(instructions_of_all),
         })
     }
 
@@ -76,13 +102,16 @@ impl RecordedRun {
         stop: &AtomicBool,
     ) -> Result<Option<Self>, PredictError> {
         let of_round = corun_trace::recorded(&self.plan).unwrap_or(u64::MAX);
+        if self.cut.is_some() {
+            return Ok(None);
+        }
         let is_seen = of_round.saturating_mul(u64::from(round) + 1) > self.instructions;
         let Some(plan) = self.plan.with_seed(seed).filter(|_| !is_seen) else { return Ok(None) };
         let instructions = Some(self.before + self.instructions);
-        let profiled = ProfiledRun { plan, before: self.before, instructions };
+        let profiled = ProfiledRun { plan, before: self.before, instructions, is_cut: false };
         let subject = Subject { keep: None, ..Subject::predicted(job) };
-        let next = Self::of(job, subject, profiled, progress, stop)?;
-        Ok(Some(next).filter(|next| next.thread == self.thread))
+        let next = Self::of(job, subject, profiled, job.limit.ends(), (progress, stop))?;
+        Ok(Some(next).filter(|next| next.thread == self.thread && next.cut.is_none()))
     }
 
     /// The recorded part of the busiest thread's run.
@@ -113,6 +142,37 @@ fn output_file(keep: Option<&Path>) -> Result<Output, PredictError> {
 
 fn trace_file(path: &Path, source: io::Error) -> PredictError {
     PredictError::TraceFile { path: path.to_owned(), source }
+}
+
+/// Progress that ends a run when so many instructions are recorded.
+struct Until<'a> {
+    inner: &'a dyn Progress,
+    left: AtomicU64,
+    stop: &'a AtomicBool,
+}
+
+impl Progress for Until<'_> {
+    fn begin(&self, stage: Stage) {
+        self.inner.begin(stage);
+    }
+
+    fn advance(&self, units: u64) {
+        self.inner.advance(units);
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(left.saturating_sub(units), Ordering::Relaxed);
+        if left <= units {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The busiest thread of a run whose beginning is recorded, its instructions up to there, and those of all threads.
+fn beginning(trace: &Trace, before: u64) -> Option<(ThreadId, u64, u64)> {
+    let threads = trace.threads();
+    let one = threads.iter().rev().max_by_key(|thread| thread.instructions)?;
+    let all: u64 = threads.iter().map(Thread::end).sum();
+    let own = one.end().saturating_sub(before);
+    (one.instructions > 0 && own > 0).then_some((one.id, own, all.saturating_sub(before)))
 }
 
 /// The thread with most recorded instructions, and how many it has in the whole run.

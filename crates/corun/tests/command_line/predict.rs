@@ -251,35 +251,69 @@ fn what_cannot_be_predicted_says_why() {
 
 #[test]
 fn a_program_that_leaves_its_work_to_others_is_not_predicted() {
-    // ptrace, which is left without it, follows a program that becomes another.
-    let becoming: &[&[&str]] = match cfg!(feature = "dynamorio") {
-        true => &[&["env", "true"], &["sh", "-c", "exec sleep 0"]],
-        false => &[],
-    };
-    for command in becoming {
-        let outcome = Outcome::of(predict(&["--whole"]).arg("--").args(*command));
-        assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
-        let expected = format!(
-            "expected a program that does its work itself, found that `{}` becomes another program (exec)",
-            command[0]
-        );
-        assert!(outcome.errors.contains(&expected), "{}", outcome.errors);
-        assert!(outcome.errors.contains("Give the program that it becomes"), "{}", outcome.errors);
+    let work = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; exit 0";
+    // In a program of its own, and in a copy of the shell.
+    for (script, named) in [
+        (format!("sh -c '{work}' word; exit 0"), "most of all `sh -c "),
+        (format!("({work}); exit 0"), "most of all a copy of `sh -c "),
+    ] {
+        let ways: [&[&str]; 3] = [&[], &["--no-measure"], &["--whole", "--no-measure", "--brief"]];
+        for options in ways {
+            let outcome = Outcome::of(predict(options).args(["--", "sh", "-c", &script]));
+            assert_eq!((outcome.exit, outcome.output.as_str()), (Some(1), ""), "{options:?}");
+            let begin = "corun: expected a program that does its work itself, found that processes which `sh` starts take";
+            assert!(outcome.errors.starts_with(begin), "{}", outcome.errors);
+            assert!(outcome.errors.contains(named), "{}", outcome.errors);
+        }
     }
-    if !becoming.is_empty() {
-        let options = ["--quiet", "--model=zen3", "--beside=env true", "--", "true"];
-        let beside = Outcome::of(corun(["predict"]).args(options));
-        assert!(beside.errors.contains("found that `env` becomes another"), "{}", beside.errors);
+    let beside = format!("--beside=sh -c \"({work}); exit 0\"");
+    let options = ["--quiet", "--model=zen3", "--no-measure", &beside, "--", "true"];
+    let outcome = Outcome::of(corun(["predict"]).args(options));
+    assert!(outcome.errors.contains("processes which `sh` starts"), "{}", outcome.errors);
+}
+
+#[test]
+fn what_a_program_becomes_is_predicted_and_named() {
+    for command in
+        [&["env", "A=1", "sh", "-c", "exit $A"][..], &["sh", "-c", "exec sh -c 'exit 1'"]]
+    {
+        let mut predict = predict(&["--no-measure", "--json=-"]);
+        let prediction = read(&Outcome::of(predict.arg("--").args(command)));
+        assert!(prediction.command[0].ends_with("/sh"), "{:?}", prediction.command);
+        let said = |kind: &str| prediction.caveats.iter().find(|it| it.kind == kind);
+        let sentence = &said("becomes-another").expect("a caveat").sentence;
+        assert!(sentence.starts_with("The program becomes `sh -c "), "{sentence}");
+        assert_eq!(said("exit-code").unwrap().sentence, "The program ends with exit code 1.");
     }
+    let options = ["--model=zen3", "--no-measure", "--json=-", "--beside=env true", "--", "true"];
+    let prediction = read(&Outcome::of(corun(["predict", "--quiet"]).args(options)));
+    assert!(kinds(&prediction).contains(&"becomes-another"), "{:?}", kinds(&prediction));
+    // Its input is not there without the shell.
+    let piped = "exec < FILE; read line; exec cat";
+    let scratch = Scratch::new();
+    std::fs::write(scratch.file("FILE"), "a\nb\n").unwrap();
+    let mut command = predict(&["--no-measure"]);
+    let outcome = Outcome::of(command.current_dir(scratch.path()).args(["--", "sh", "-c", piped]));
+    assert_eq!(outcome.exit, Some(1), "{}", outcome.output);
+    assert!(outcome.errors.contains("becomes `cat` (exec), and its standard input is no file"));
     // One that the kernel refuses to replace goes on, and says so itself.
     let refused = Outcome::of(predict(&["--no-measure"]).args(["--", "env", "/"]));
     assert_eq!(refused.exit, Some(0), "{}", refused.errors);
-    let work = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; exit 0";
-    let script = format!("sh -c '{work}'; exit 0");
-    let prediction = read(&Outcome::of(predict(&["--json=-"]).args(["--", "sh", "-c", &script])));
-    let why = prediction.not_predicted.expect("a reason");
-    assert!(why.starts_with("The program starts processes that take "), "{why}");
-    assert!(prediction.beside.is_empty());
+}
+
+#[test]
+fn a_program_that_works_for_a_time_is_said_to_do_other_work_when_traced() {
+    let script = "import signal, sys\nsignal.signal(signal.SIGALRM, lambda *_: sys.exit(0))\n\
+                  signal.setitimer(signal.ITIMER_REAL, 0.05)\nwhile True: pass";
+    let Ok(python) = which::which("/usr/bin/python3") else {
+        return corun_testing::skip("a program that works for a time", "there is no python3");
+    };
+    let mut command = predict(&["--sample=50:1000", "--json=-"]);
+    let prediction = read(&Outcome::of(command.arg("--").arg(python).args(["-c", script])));
+    let kinds = kinds(&prediction);
+    assert!(kinds.contains(&"runs-by-time"), "{kinds:?}");
+    let ratio = prediction.estimate(Metric::PredictedToMeasured, Source::Predicted);
+    assert!(ratio.is_none(), "what was measured is of other work: {ratio:?}");
 }
 
 #[test]
@@ -308,8 +342,8 @@ fn hangs_in_run(scratch: &Scratch, number: u32) -> std::path::PathBuf {
 
 #[test]
 fn an_interrupted_prediction_keeps_nothing() {
-    // Counted, traced, measured.
-    for (run, during) in [(1, "traced"), (2, "traced"), (3, "measured")] {
+    // Seen without a tracer, counted, traced, measured.
+    for (run, during) in [(1, "traced"), (2, "traced"), (3, "traced"), (4, "measured")] {
         let scratch = Scratch::new();
         let places = Scratch::new();
         let script = hangs_in_run(&scratch, run);
@@ -328,6 +362,20 @@ fn an_interrupted_prediction_keeps_nothing() {
         assert_eq!(outcome.output, "");
         assert_eq!(std::fs::read_dir(places.path()).unwrap().count(), 0, "run {run}");
     }
+}
+
+/// It would be traced for ever.
+#[test]
+fn the_time_allowed_is_a_limit_and_what_is_known_then_is_the_answer() {
+    let mut command = predict(&["--max-time=24s", "--json=-"]);
+    command.args(["--", "sh", "-c", "i=0; while :; do i=$((i + 1)); done"]);
+    let prediction = read(&Outcome::of(&mut command));
+    assert_eq!(prediction.ending.reason, corun_record::EndReason::TimeUp);
+    let limit = prediction.caveats.iter().find(|it| it.kind == "time-limit").expect("a caveat");
+    assert!(limit.sentence.contains("the figures are of its first "), "{limit:?}");
+    let cycles = prediction.estimate(Metric::Cycles, Source::Predicted).expect("cycles");
+    assert!(cycles.low < cycles.value && cycles.value < cycles.high, "{cycles:?}");
+    assert!(prediction.measured.is_none() && kinds(&prediction).contains(&"not-measured"));
 }
 
 #[test]

@@ -146,7 +146,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(recorder) = recorder {
         recorder.write(&table, &machine)?;
     }
-    Ok(code(Exit::Done))
+    Ok(code(ended(&table)))
+}
+
+/// What the exit code says of predictions: those that were interrupted are kept as far as they are known.
+fn ended(table: &PredictionTable) -> Exit {
+    match table.predictions.iter().any(|it| it.ending.is_interrupted()) {
+        true => Exit::Interrupted,
+        false => Exit::Done,
+    }
 }
 
 /// Predicts what a request asks for, with a line on how far it is; `open` finds places for the results before anything is

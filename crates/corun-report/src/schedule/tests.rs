@@ -57,7 +57,7 @@ fn shares_are_listed_as_top_lists_them() {
         schedule_to_terminal(&of(vec![run]), 120)
     };
     let text = of_shares(vec![0.7, 0.66, 0.64]);
-    assert!(text.contains("    cfs: 70 %, 66 %, 64 %\n"), "{text}");
+    assert!(text.contains("\n  cfs: 70 %, 66 %, 64 %\n"), "{text}");
     assert!(!of_shares(vec![0.5; 17]).contains("Share of a CPU"), "too many to be read");
 }
 

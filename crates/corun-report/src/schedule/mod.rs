@@ -71,7 +71,10 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
                 "  ",
                 columns,
             );
-            text += &shares.iter().map(|line| wrap(&format!("  {line}"), "    ", columns)).collect::<String>();
+            text += &shares
+                .iter()
+                .map(|line| wrap(&format!("  {line}"), "    ", columns))
+                .collect::<String>();
         }
     }
     if schedule.runs.iter().any(|run| !run.finished) {

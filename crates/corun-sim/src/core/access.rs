@@ -44,12 +44,10 @@ impl<F: InstructionSource> Thread<F> {
         let base = place.registers[0].filter(|_| place.is_near);
         let producer = base.map_or(0, |base| self.registers.producer(base));
         let is_fast = |from: &InFlightUop| from.is_pointer && !from.is_forwarded;
-        let is_chased = producer >= self.rob.head() && is_fast(self.rob.uops.at(producer));
-        let in_flight = self.rob.uops.at_mut(sequence);
-        in_flight.is_pointer = place.size >= 4 && !uop.results.is_empty();
-        if is_chased {
-            in_flight.latency -= parameters.load_store.pointer_chasing_gain.min(in_flight.latency);
-        }
+        let is_chased = producer >= self.rob.head() && is_fast(self.rob.uop_at(producer));
+        let saved = if is_chased { parameters.load_store.pointer_chasing_gain } else { 0 };
+        let is_pointer = place.size >= 4 && !uop.results.is_empty();
+        self.rob.chase_pointer(sequence, is_pointer, saved);
     }
 
     /// Source of a load in the store queue. Returns what gives its result in its place, if the load is renamed to a
@@ -66,41 +64,43 @@ impl<F: InstructionSource> Thread<F> {
         let (linear, span) = self.values.touched(place, at);
         let count = self.values.at(at);
         if parameters.load_store.early_issue {
-            self.rob.uops.forward(sequence, 0, 0);
+            self.rob.forward_once_issued(sequence, 0, 0);
         }
-        let in_flight = self.rob.uops.at_mut(sequence);
         match place.form {
             Form::Single => {}
             Form::Lanes => {
-                in_flight.busy = count.clamp(1, 64) as u16;
+                self.rob.gather_lanes(sequence, count.clamp(1, 64) as u16);
                 if count == 0 {
                     return None;
                 }
             }
             Form::Repeated => {
-                in_flight.extra = ((count >> 1).saturating_mul(bytes) / 32).min(1 << 14) as u16;
+                let cycles = (count >> 1).saturating_mul(bytes) / 32;
+                self.rob.add_latency(sequence, cycles.min(1 << 14) as u16);
             }
         }
-        in_flight.touch(linear, span);
-        in_flight.is_firm = lowered.is_locked || place.direction == Direction::Prefetch;
+        self.rob.set_address(sequence, linear, span);
+        if lowered.is_locked || place.direction == Direction::Prefetch {
+            self.rob.set_firm(sequence);
+        }
         let line = parameters.load_store.line_shift;
         let address = self.pages.physical(linear);
         if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
-            in_flight.extra += parameters.penalties.load_split as u16;
+            self.rob.add_latency(sequence, parameters.penalties.load_split as u16);
         }
         if lowered.is_locked {
-            in_flight.ready = in_flight.ready.max(self.stores.gathered_until());
+            self.rob.hold_back(sequence, self.stores.gathered_until());
             let youngest = self.stores.youngest()?;
             self.wait_for_cache(youngest, sequence, 0);
             return None;
         }
-        let instruction = in_flight.instruction;
+        let instruction = self.rob.uop_at(sequence).instruction;
         let versions = self.registers.versions(place.registers);
         let load = Load { place, linear, address, instruction, versions };
         match self.stores.search(&load, &parameters.load_store) {
             Search::Miss => {
                 if parameters.penalties.alias > 0 && self.stores.has_alias(address, place.size) {
-                    self.rob.uops.at_mut(sequence).extra += parameters.penalties.alias;
+                    self.rob.add_latency(sequence, parameters.penalties.alias);
                 }
                 let bits = parameters.load_store.line_alias;
                 if let Some(store) = bits.and_then(|bits| self.stores.excluding(linear, bits)) {
@@ -113,7 +113,7 @@ impl<F: InstructionSource> Thread<F> {
                 None
             }
             Search::Renamed(to) => {
-                self.rob.uops.at_mut(sequence).is_forwarded = true;
+                self.rob.set_forwarded(sequence);
                 Some(to)
             }
             Search::Forwarded(data) => {
@@ -126,8 +126,8 @@ impl<F: InstructionSource> Thread<F> {
     /// Lets a load wait for the micro-op that hands a store's data over.
     fn forward(&mut self, parameters: &Parameters, data: u64, sequence: u64) {
         let rates = &parameters.load_store;
-        let in_flight = self.rob.uops.at_mut(sequence);
-        in_flight.is_forwarded = true;
+        self.rob.set_forwarded(sequence);
+        let in_flight = self.rob.uop_at(sequence);
         let (forwarding, plain) = if in_flight.is_vector {
             (rates.vector_forwarding, rates.vector_load_latency)
         } else if rates.pointer_chasing_gain > 0 {
@@ -139,15 +139,15 @@ impl<F: InstructionSource> Thread<F> {
             return;
         }
         let mut later = forwarding as i16 - plain as i16;
-        if later <= 0 && rates.pointer_chasing_gain > 0 && self.rob.uops.at(data).done == NEVER {
+        if later <= 0 && rates.pointer_chasing_gain > 0 && self.rob.uop_at(data).done == NEVER {
             // It starts after the store's data at the earliest.
-            self.rob.uops.at_mut(sequence).latency = forwarding as u16 - 1;
+            self.rob.set_latency(sequence, forwarding as u16 - 1);
             later = 1;
         }
         if rates.early_issue {
-            self.rob.uops.forward(sequence, data, later);
+            self.rob.forward_once_issued(sequence, data, later);
         } else {
-            self.rob.uops.wait(sequence, data, later);
+            self.rob.wait_for(sequence, std::iter::once((data, later)));
         }
     }
 
@@ -170,19 +170,18 @@ impl<F: InstructionSource> Thread<F> {
         if self.stores.has_overlap(self.pages.physical(linear), place.size) {
             return;
         }
-        let in_flight = self.rob.uops.at_mut(sequence);
-        in_flight.touch(linear, span);
-        (in_flight.kind, in_flight.is_firm) = (uop.kind, true);
+        self.rob.set_address(sequence, linear, span);
+        self.rob.load_wrongly(sequence, uop.kind);
     }
 
     /// Lets a load get its bytes from the cache, once a store has reached that.
     fn wait_for_cache(&mut self, store: u64, sequence: u64, longer: u32) {
-        self.rob.uops.at_mut(sequence).is_forwarded = true;
+        self.rob.set_forwarded(sequence);
         self.await_commit(store, sequence, longer);
     }
 
     fn await_commit(&mut self, store: u64, sequence: u64, longer: u32) {
-        self.rob.uops.at_mut(sequence).pending += 1;
+        self.rob.await_event(sequence);
         let handle = Handle::new(self.requester.thread.into(), sequence);
         self.stores.await_commit(store, handle, longer);
     }
@@ -190,10 +189,9 @@ impl<F: InstructionSource> Thread<F> {
     fn store(&mut self, place: &Place, at: u32, sequence: u64) {
         let (linear, span) = self.values.touched(place, at);
         let offset = self.pages.offset(linear);
-        let in_flight = self.rob.uops.at_mut(sequence);
-        in_flight.touch(linear, span);
-        let (instruction, streams) =
-            (in_flight.instruction, matches!(in_flight.kind, Kind::StreamAddress(_)));
+        self.rob.set_address(sequence, linear, span);
+        let &InFlightUop { instruction, kind, .. } = self.rob.uop_at(sequence);
+        let streams = matches!(kind, Kind::StreamAddress(_));
         let versions = self.registers.versions(place.registers);
         self.stores.push(Store {
             address: self.pages.physical(linear),

@@ -35,11 +35,8 @@ impl<F: InstructionSource> Core<F> {
 
     /// One thing less that a micro-op waits for.
     fn release(&mut self, handle: Handle, ready: u64) {
-        let in_flight = self.threads[handle.thread()].rob.uops.get_mut(handle);
-        in_flight.ready = in_flight.ready.max(ready);
-        in_flight.pending -= 1;
-        if in_flight.pending == 0 {
-            self.schedulers.call(self.now, in_flight.ready, handle);
+        if let Some(ready) = self.threads[handle.thread()].rob.release(handle, ready) {
+            self.schedulers.call(self.now, ready, handle);
         }
     }
 }

@@ -101,7 +101,9 @@ impl<F: InstructionSource> Core<F> {
                 Progress::Ended
             } else if is_to_come(thread.paused) || is_to_come(thread.resumes) {
                 Progress::Paused
-            } else if thread.fetcher.path.waits() && thread.is_drained() && thread.stores.is_empty()
+            } else if thread.fetcher.awaits_sync()
+                && thread.is_drained()
+                && thread.stores.is_empty()
             {
                 Progress::AtSyncPoint
             } else {
@@ -149,7 +151,7 @@ impl<F: InstructionSource> Core<F> {
                 return Some(format!("{name}, executed"));
             }
             let number = head - thread.rob.front_uop();
-            let kind = kind(thread.rob.uops.at(head).kind);
+            let kind = kind(thread.rob.uop_at(head).kind);
             return Some(format!("{name}, micro-op {number} ({kind})"));
         }
         thread.queue.front().map(|queued| format!("{}, not renamed", named(queued)))

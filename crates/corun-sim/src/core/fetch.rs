@@ -148,7 +148,7 @@ impl<F: InstructionSource> Core<F> {
     fn may_fetch(&mut self, index: usize) -> bool {
         let now = self.now;
         let thread = &mut self.threads[index];
-        if thread.fetcher.path.waits() {
+        if thread.fetcher.awaits_sync() {
             let is_done = thread.is_drained() && !thread.stores.is_busy(now);
             let Some(from) = is_done.then(|| thread.source.pass(now)).flatten() else {
                 return false;
@@ -190,7 +190,7 @@ impl<F: InstructionSource> Core<F> {
 
     /// Takes the first steps from the instruction source, unless that was done.
     pub(super) fn begin(&mut self, index: usize) {
-        if self.threads[index].fetcher.path.is_to_begin() {
+        if self.threads[index].fetcher.is_to_begin() {
             self.supply(index);
             self.advance(index);
             self.is_active = true;
@@ -208,13 +208,13 @@ impl<F: InstructionSource> Core<F> {
         let Thread { source, fetcher, queue, values, rob, .. } = &mut self.threads[index];
         let oldest = rob.front().map(|renamed| renamed.queued.values);
         let oldest = oldest.or(queue.front().map(|queued| queued.values));
-        fetcher.path.supply(source, oldest, values, &mut self.code, self.now);
+        fetcher.supply(source, oldest, values, &mut self.code, self.now);
     }
 
     /// The prediction of the end of the step that is being fetched, if something follows.
     pub(super) fn ending(&mut self, index: usize) -> Option<Outcome> {
         let Self { parameters, threads, code, front, now, .. } = self;
-        threads[index].fetcher.path.ending(index, front, code, parameters, *now)
+        threads[index].fetcher.predict_end(index, front, code, parameters, *now)
     }
 
     /// Lets prediction be ahead of fetch; threads take turns where they fetch in turns.
@@ -224,7 +224,7 @@ impl<F: InstructionSource> Core<F> {
             matches!(self.parameters.widths.fetch_policy, Policy::Alternating | Policy::Shared);
         for place in 0..count {
             let index = self.turns.predict.thread(place, count);
-            if self.threads[index].fetcher.path.next_event().is_none_or(|free| free > self.now) {
+            if self.threads[index].fetcher.next_prediction().is_none_or(|free| free > self.now) {
                 continue;
             }
             let request = self.request(index, 0, 0);

@@ -15,7 +15,7 @@ impl<F: InstructionSource> Core<F> {
             let most_loads = load_store.most_loads();
             let selected = schedulers.select(set, most_loads, *now, |handle| {
                 let thread = handle.thread();
-                load_store.take_bandwidth(thread, threads[thread].rob.uops.get(handle))
+                load_store.take_bandwidth(thread, threads[thread].rob.uop(handle))
             });
             for port in selected.ports() {
                 self.start(set, port, memory);
@@ -32,13 +32,15 @@ impl<F: InstructionSource> Core<F> {
             next += 1;
             let Self { threads, schedulers, now, .. } = self;
             let rob = &mut threads[handle.thread()].rob;
-            let in_flight = rob.uops.get(handle);
+            let in_flight = rob.uop(handle);
             if in_flight.done != NEVER {
                 // It was squashed.
                 continue;
             }
             if in_flight.has_port {
-                schedulers.await_port(handle, &mut rob.uops, *now);
+                let allowed = || rob.allowed(handle);
+                let (port, collides) = schedulers.await_port(handle, in_flight, allowed, *now);
+                rob.bind(handle, port, collides);
             } else {
                 let done = *now + u64::from(in_flight.latency);
                 self.finish(handle, done, Some(&mut due));
@@ -56,9 +58,8 @@ impl<F: InstructionSource> Core<F> {
             return;
         }
         let (now, index) = (self.now, handle.thread());
-        let in_flight = self.threads[index].rob.uops.get_mut(handle);
-        in_flight.waited = now.saturating_sub(in_flight.ready).min(u16::MAX.into()) as u16;
-        let &mut InFlightUop { kind, latency, extra, busy, .. } = in_flight;
+        let &InFlightUop { kind, latency, extra, busy, .. } =
+            self.threads[index].rob.issue(handle, now);
         let latency = u64::from(latency) + u64::from(extra);
         self.schedulers.issue(set, port, index, busy, now);
         let done = match kind {
@@ -84,12 +85,12 @@ impl<F: InstructionSource> Core<F> {
             return false;
         }
         let &InFlightUop { kind, is_forwarded, .. } = self.in_flight(handle);
-        let uops = &mut self.threads[handle.thread()].rob.uops;
+        let rob = &mut self.threads[handle.thread()].rob;
         let is_of_store = is_forwarded && matches!(kind, Kind::Load(_));
-        if !(is_of_store && uops.wait_for_data(handle, self.now)) {
+        if !(is_of_store && rob.wait_for_data(handle, self.now)) {
             return false;
         }
-        let &InFlightUop { pending, ready, .. } = uops.get(handle);
+        let &InFlightUop { pending, ready, .. } = rob.uop(handle);
         if pending == 0 {
             self.schedulers.call(self.now, ready, handle);
         }
@@ -126,11 +127,9 @@ impl<F: InstructionSource> Core<F> {
             let request = self.request(handle.thread(), instruction.into(), at);
             let mut reply = ask(memory, request, now);
             self.load_store.await_translation(at, is_load, &mut reply, now);
-            let in_flight = self.threads[handle.thread()].rob.uops.get_mut(handle);
-            in_flight.origin = in_flight.origin.max(reply.origin);
-            if reply.ready > ready {
-                (ready, in_flight.evicted) = (reply.ready, reply.evicted);
-            }
+            let evicted = (reply.ready > ready).then_some(reply.evicted);
+            ready = ready.max(reply.ready);
+            self.threads[handle.thread()].rob.note_line(handle, reply.origin, evicted);
         }
         ready
     }
@@ -139,12 +138,12 @@ impl<F: InstructionSource> Core<F> {
     pub(super) fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
         let Self { parameters, threads, schedulers, now, .. } = self;
         let thread = handle.thread();
-        let uops = &mut threads[thread].rob.uops;
-        let &InFlightUop { collides, age, .. } = uops.get(handle);
+        let rob = &mut threads[thread].rob;
+        let &InFlightUop { collides, age, .. } = rob.uop(handle);
         // What was renamed long after it finds it still waiting, and is not woken by it.
         let collides_before = collides.then(|| age + u64::from(parameters.widths.dispatch));
         let producer = Producer { done, collides_before };
-        uops.finish(handle, done, |consumer, uop| {
+        rob.finish(handle, done, |consumer, uop| {
             let consumer = Handle::new(thread, consumer.into());
             schedulers.wake(consumer, uop, producer, &mut due, *now);
         });

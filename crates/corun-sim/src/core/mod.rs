@@ -329,6 +329,6 @@ impl<F: InstructionSource> Core<F> {
     }
 
     fn in_flight(&self, handle: Handle) -> &InFlightUop {
-        self.threads[handle.thread()].rob.uops.get(handle)
+        self.threads[handle.thread()].rob.uop(handle)
     }
 }

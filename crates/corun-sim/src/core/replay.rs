@@ -16,9 +16,8 @@ impl<F: InstructionSource> Core<F> {
         {
             return false;
         }
-        let uop = self.threads[handle.thread()].rob.uops.get_mut(handle);
-        uop.wait_for_buffer();
-        self.loads.block(handle, uop.age);
+        let age = self.threads[handle.thread()].rob.block(handle);
+        self.loads.block(handle, age);
         true
     }
 

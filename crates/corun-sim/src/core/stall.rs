@@ -19,8 +19,8 @@ impl<F: InstructionSource> Core<F> {
             Component::Sibling(if is_second { Shared::L2 } else { Shared::L1i })
         } else if thread.fetcher.was_kept_out() {
             Component::Sibling(Shared::FrontEnd)
-        } else if thread.fetcher.path.has_nothing() {
-            let waits = thread.fetcher.path.waits();
+        } else if thread.fetcher.has_nothing() {
+            let waits = thread.fetcher.awaits_sync();
             self.cause(index, if waits { Component::Waiting } else { Component::FrontEnd })
         } else {
             Component::FrontEnd
@@ -52,7 +52,7 @@ impl<F: InstructionSource> Core<F> {
         let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
         let head = thread.rob.head();
         if thread.sibling_entries.to.is_none_or(|counted| is_miss && counted != head) {
-            let done = thread.rob.uops.at(head).done;
+            let done = thread.rob.uop_at(head).done;
             if is_miss && done == NEVER {
                 // It waits for a buffer, for a time not known yet.
                 return Component::Sibling(shared);

@@ -94,12 +94,12 @@ impl<F: InstructionSource> Thread<F> {
 
     /// True if nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
-        self.fetcher.path.is_at_end() && self.is_drained()
+        self.fetcher.is_at_end() && self.is_drained()
     }
 
     /// True if nothing of it is in the core: what its siblings may use is theirs.
     pub(super) fn is_halted(&self) -> bool {
-        self.fetcher.path.has_nothing() && self.is_drained() && self.stores.is_empty()
+        self.fetcher.has_nothing() && self.is_drained() && self.stores.is_empty()
     }
 
     /// Entries taken, those of the store queue included.

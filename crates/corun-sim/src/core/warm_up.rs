@@ -152,7 +152,7 @@ impl<F: InstructionSource> Core<F> {
                 self.threads[index].mispredicts += 1;
             }
             self.advance(index);
-            self.threads[index].fetcher.path.catch_up(self.now);
+            self.threads[index].fetcher.catch_up(self.now);
         }
     }
 

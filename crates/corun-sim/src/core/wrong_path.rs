@@ -19,7 +19,7 @@ impl<F: InstructionSource> Core<F> {
             let thread = &self.threads[index];
             let Some(branch) = thread.fetcher.awaited_branch() else { continue };
             let is_final = branch < thread.rob.head();
-            let done = if is_final { self.now } else { thread.rob.uops.at(branch).done };
+            let done = if is_final { self.now } else { thread.rob.uop_at(branch).done };
             if done != NEVER {
                 self.squash(index);
                 let resume = done.max(self.now) + self.parameters.penalties.mispredict;
@@ -49,7 +49,7 @@ impl<F: InstructionSource> Core<F> {
             schedulers.free_unit(index, uop, *now);
         });
         let is_kept =
-            |handle: Handle| handle.thread() != index || thread.rob.uops.get(handle).done == NEVER;
+            |handle: Handle| handle.thread() != index || thread.rob.uop(handle).done == NEVER;
         schedulers.keep(is_kept);
         loads.keep(index, is_kept);
         thread.registers = before.registers;

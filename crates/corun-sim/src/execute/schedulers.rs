@@ -5,7 +5,7 @@ use crate::execute::port_map::{Port, PortMap};
 use crate::execute::ports::Ports;
 use crate::execute::wheel::Wheel;
 use crate::parameters::Limit;
-use crate::uops::{Handle, InFlightUop, InFlightUops, MAX_PORTS, NEVER};
+use crate::uops::{Handle, InFlightUop, MAX_PORTS, NEVER, PortSet};
 use corun_model::CoreModel;
 
 /// Schedulers and their ports, for all threads.
@@ -133,27 +133,31 @@ impl Schedulers {
         self.due = due;
     }
 
-    /// A micro-op that has its operands waits for its port, or for the one that starts it soonest.
+    /// A micro-op that has its operands waits for its port, or for the `allowed` one that starts it soonest. Returns the port,
+    /// and whether the micro-op is not selected at once, and wakes what waits for it all the same.
     #[inline]
-    pub(crate) fn await_port(&mut self, handle: Handle, uops: &mut InFlightUops, now: u64) {
+    pub(crate) fn await_port(
+        &mut self,
+        handle: Handle,
+        uop: &InFlightUop,
+        allowed: impl FnOnce() -> PortSet,
+        now: u64,
+    ) -> (u8, bool) {
         let thread = handle.thread();
-        let &InFlightUop { age, latency, port, .. } = uops.get(handle);
+        let &InFlightUop { age, latency, port, .. } = uop;
         let mut port = usize::from(port) % MAX_PORTS;
         let ports = &mut self.sets[self.port_map.set_of(thread, port)];
         let Port { binds_late, colliding, .. } = self.port_map.of_port[port];
         if binds_late {
-            let soonest = ports.soonest(port, uops.allowed(handle), now);
+            let soonest = ports.soonest(port, allowed(), now);
             if soonest != port {
                 ports.give_instead(port, soonest);
                 port = soonest;
-                uops.get_mut(handle).port = port as u8;
             }
         }
         ports.wait(port, age, handle);
         // What takes longer wakes others when it has been selected.
-        if colliding != 0 && latency == 1 && ports.are_taken(colliding, age) {
-            uops.get_mut(handle).collides = true;
-        }
+        (port as u8, colliding != 0 && latency == 1 && ports.are_taken(colliding, age))
     }
 
     /// Wakes a micro-op that has its last operand. One that can start in this very cycle goes to `due`.

@@ -25,6 +25,7 @@ use crate::memory::SiblingEviction;
 use crate::parameters::Parameters;
 use crate::sharing::Requester;
 use crate::uops::{DecodedBlock, Outline};
+use branch::Outcome;
 use corun_model::CoreModel;
 use op_cache::Filling;
 use path::{Path, Place};
@@ -36,7 +37,7 @@ use wrong_path::{Visited, WrongPlace};
 #[derive(Debug)]
 pub(crate) struct Fetcher {
     /// The path that it takes.
-    pub(crate) path: Path,
+    path: Path,
     /// Whether a sibling used the front end when this thread could have.
     was_kept_out: bool,
     /// From when on it goes on.
@@ -116,6 +117,63 @@ impl Fetcher {
     /// True if what comes next needs neither fetch nor decoders.
     pub(crate) fn is_looping(&self) -> bool {
         self.path.current.is_some_and(|place| place.is_looping)
+    }
+
+    /// True if its program has ended.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.path.is_at_end()
+    }
+
+    /// True if there is nothing to fetch, now or for good.
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.path.has_nothing()
+    }
+
+    /// True while it waits at a synchronisation point.
+    pub(crate) fn awaits_sync(&self) -> bool {
+        self.path.waits()
+    }
+
+    /// True if nothing was taken from the instruction source since its last synchronisation point.
+    pub(crate) fn is_to_begin(&self) -> bool {
+        self.path.is_to_begin()
+    }
+
+    /// Takes steps from the instruction source, as many as prediction may be ahead; the value at `oldest` is still needed.
+    #[inline]
+    pub(crate) fn supply(
+        &mut self,
+        source: &mut impl InstructionSource,
+        oldest: Option<u32>,
+        values: &mut Values,
+        code: &mut Vec<DecodedBlock>,
+        now: u64,
+    ) {
+        self.path.supply(source, oldest, values, code, now);
+    }
+
+    /// The prediction of the end of the step that is being fetched, if something follows.
+    #[inline]
+    pub(crate) fn predict_end(
+        &mut self,
+        thread: usize,
+        front: &mut Front,
+        code: &[DecodedBlock],
+        parameters: &Parameters,
+        now: u64,
+    ) -> Option<Outcome> {
+        self.path.ending(thread, front, code, parameters, now)
+    }
+
+    /// The cycle in which prediction goes on to be ahead.
+    #[inline]
+    pub(crate) fn next_prediction(&self) -> Option<u64> {
+        self.path.next_event()
+    }
+
+    /// Prediction is where fetch is at cycle `now`, unless it is ahead.
+    pub(crate) fn catch_up(&mut self, now: u64) {
+        self.path.catch_up(now);
     }
 
     /// What it waits for, if that is a line that a sibling evicted.

@@ -18,7 +18,7 @@ use corun_model::LINE;
 
 /// Instructions that a thread executes next.
 #[derive(Debug)]
-pub(crate) struct Path {
+pub(super) struct Path {
     /// The step that is being fetched.
     pub(super) current: Option<Place>,
     /// Those after it, as far as they were taken from the instruction source.
@@ -56,16 +56,16 @@ enum Supply {
 /// The next instruction of a step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    pub(crate) step: Step,
-    pub(crate) instruction: u32,
-    pub(crate) address: u64,
-    pub(crate) values: u32,
+    pub(super) step: Step,
+    pub(super) instruction: u32,
+    pub(super) address: u64,
+    pub(super) values: u32,
     /// The line of the op cache, while it gives the instructions.
-    pub(crate) reading: Reading,
+    pub(super) reading: Reading,
     /// From when on prediction lets fetch begin with the step.
-    pub(crate) from: u64,
+    pub(super) from: u64,
     /// Whether the loop buffer has it.
-    pub(crate) is_looping: bool,
+    pub(super) is_looping: bool,
     /// How its end is predicted.
     end: Option<Outcome>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Place {
 impl Place {
     /// Goes on after its instruction, with values from the ring.
     #[inline]
-    pub(crate) fn pass(&mut self, lowered: &DecodedInstruction, values: &Values) {
+    pub(super) fn pass(&mut self, lowered: &DecodedInstruction, values: &Values) {
         self.instruction += 1;
         self.address += u64::from(lowered.length);
         self.values = values.end(lowered, self.values);
@@ -110,17 +110,17 @@ impl Path {
         }
     }
 
-    pub(crate) fn is_at_end(&self) -> bool {
+    pub(super) fn is_at_end(&self) -> bool {
         self.supply == Supply::End && self.current.is_none()
     }
 
     /// Whether there is nothing to fetch, now or for good.
-    pub(crate) fn has_nothing(&self) -> bool {
+    pub(super) fn has_nothing(&self) -> bool {
         self.supply != Supply::NotRequested && self.current.is_none()
     }
 
     /// Whether it waits at a synchronisation point.
-    pub(crate) fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         self.supply == Supply::SyncPoint && self.current.is_none()
     }
 
@@ -140,7 +140,7 @@ impl Path {
     }
 
     /// Prediction is where fetch is at cycle `now`, unless it is ahead.
-    pub(crate) fn catch_up(&mut self, now: u64) {
+    pub(super) fn catch_up(&mut self, now: u64) {
         if self.reached == 0 {
             self.free = now;
         }
@@ -148,7 +148,7 @@ impl Path {
 
     /// When prediction goes on to be ahead.
     #[inline]
-    pub(crate) fn next_event(&self) -> Option<u64> {
+    pub(super) fn next_event(&self) -> Option<u64> {
         let is_free = self.reached < self.most.min(self.following.len()) && self.free != NEVER;
         is_free.then_some(self.free)
     }
@@ -169,13 +169,13 @@ impl Path {
     }
 
     /// True if nothing was taken from the instruction source since its last synchronisation point.
-    pub(crate) fn is_to_begin(&self) -> bool {
+    pub(super) fn is_to_begin(&self) -> bool {
         self.supply == Supply::NotRequested
     }
 
     /// Takes steps from the instruction source: one, and as many more as prediction may be ahead and the ring of values
     /// has room for; the value at `oldest` is still needed.
-    pub(crate) fn supply(
+    pub(super) fn supply(
         &mut self,
         source: &mut impl InstructionSource,
         oldest: Option<u32>,
@@ -206,7 +206,7 @@ impl Path {
     }
 
     /// The prediction of the end of the step that is being fetched, if something follows.
-    pub(crate) fn ending(
+    pub(super) fn ending(
         &mut self,
         thread: usize,
         front: &mut Front,

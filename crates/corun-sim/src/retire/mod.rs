@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 
 use crate::frontend::Queued;
-use crate::uops::{Buffer, CAPACITY, Entries, InFlightUop, InFlightUops, NEVER};
+use crate::memory::{Origin, SiblingEviction};
+use crate::uops::{
+    Buffer, CAPACITY, Entries, Handle, InFlightUop, InFlightUops, Kind, NEVER, PortSet,
+};
 
 /// The reorder buffer of one thread, with the register and load queue entries of its instructions.
 #[derive(Debug)]
 pub(crate) struct ReorderBuffer {
-    pub(crate) uops: InFlightUops,
+    uops: InFlightUops,
     instructions: VecDeque<Renamed>,
     /// The first micro-op of the oldest instruction.
     oldest: u64,
@@ -43,6 +46,21 @@ pub(crate) struct Renamed {
     pub(crate) stores: u8,
     pub(crate) instructions: u8,
     pub(crate) is_serializing: bool,
+}
+
+/// How a micro-op is dispatched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dispatched {
+    /// Its place in the order of renaming over all threads.
+    pub(crate) age: u64,
+    /// The first cycle in which it can be issued.
+    pub(crate) ready: u64,
+    /// A number for its instruction.
+    pub(crate) instruction: u32,
+    /// The port that it is given.
+    pub(crate) port: u8,
+    /// It lies on a wrong path: what it does to memory is not done.
+    pub(crate) is_wrong: bool,
 }
 
 /// An instruction that is final.
@@ -141,12 +159,30 @@ impl ReorderBuffer {
         (self.next - self.head) as usize + uops <= CAPACITY
     }
 
-    /// Puts the next micro-op in flight. Returns its number.
+    /// A micro-op in flight.
     #[inline]
-    pub(crate) fn begin(&mut self, uop: &InFlightUop) -> (u64, &mut InFlightUop) {
+    pub(crate) fn uop(&self, handle: Handle) -> &InFlightUop {
+        self.uops.get(handle)
+    }
+
+    /// A micro-op by its number.
+    #[inline]
+    pub(crate) fn uop_at(&self, sequence: u64) -> &InFlightUop {
+        self.uops.at(sequence)
+    }
+
+    /// Puts the next micro-op in flight. Returns its number.
+    #[inline(always)]
+    pub(crate) fn dispatch(&mut self, uop: &InFlightUop, dispatched: Dispatched) -> u64 {
         let sequence = self.next;
         self.next += 1;
-        (sequence, self.uops.begin(sequence, uop))
+        let Dispatched { age, ready, instruction, port, is_wrong } = dispatched;
+        let uop = self.uops.begin(sequence, uop);
+        (uop.age, uop.ready, uop.instruction, uop.port) = (age, ready, instruction, port);
+        if is_wrong {
+            uop.kind = Kind::Compute;
+        }
+        sequence
     }
 
     /// Lets a micro-op wait for these producers, as far as they are in flight, each with cycles that it adds.
@@ -154,6 +190,146 @@ impl ReorderBuffer {
     pub(crate) fn wait_for(&mut self, sequence: u64, producers: impl Iterator<Item = (u64, i16)>) {
         let head = self.head;
         self.uops.wait_for_all(sequence, producers.filter(|(producer, _)| *producer >= head));
+    }
+
+    /// Lets a micro-op wait for one event more, whose cycle is not known: a store that reaches the cache.
+    pub(crate) fn await_event(&mut self, sequence: u64) {
+        self.uops.at_mut(sequence).pending += 1;
+    }
+
+    /// An event is over from cycle `ready` on. Returns from when on the micro-op has its operands, if it waits for none more.
+    pub(crate) fn release(&mut self, handle: Handle, ready: u64) -> Option<u64> {
+        let uop = self.uops.get_mut(handle);
+        uop.ready = uop.ready.max(ready);
+        uop.pending -= 1;
+        (uop.pending == 0).then_some(uop.ready)
+    }
+
+    /// Lets a micro-op have its operands no earlier than in this cycle.
+    pub(crate) fn hold_back(&mut self, sequence: u64, until: u64) {
+        let uop = self.uops.at_mut(sequence);
+        uop.ready = uop.ready.max(until);
+    }
+
+    /// The bytes that a micro-op loads or is going to store, by their linear address.
+    #[inline]
+    pub(crate) fn set_address(&mut self, sequence: u64, linear: u64, span: u64) {
+        self.uops.at_mut(sequence).touch(linear, span);
+    }
+
+    /// A load that no other core can come between: it is locked, or a prefetch.
+    pub(crate) fn set_firm(&mut self, sequence: u64) {
+        self.uops.at_mut(sequence).is_firm = true;
+    }
+
+    /// A load on a wrong path asks memory all the same.
+    pub(crate) fn load_wrongly(&mut self, sequence: u64, kind: Kind) {
+        let uop = self.uops.at_mut(sequence);
+        (uop.kind, uop.is_firm) = (kind, true);
+    }
+
+    /// A load that gives an address, perhaps, and has its own from another such load: that saves cycles.
+    pub(crate) fn chase_pointer(&mut self, sequence: u64, is_pointer: bool, saved: u16) {
+        let uop = self.uops.at_mut(sequence);
+        uop.is_pointer = is_pointer;
+        uop.latency -= saved.min(uop.latency);
+    }
+
+    /// A gather keeps its port for a cycle a lane.
+    pub(crate) fn gather_lanes(&mut self, sequence: u64, lanes: u16) {
+        self.uops.at_mut(sequence).busy = lanes;
+    }
+
+    /// The address of a micro-op costs it cycles: a split line, an alias, elements of a string.
+    #[inline]
+    pub(crate) fn add_latency(&mut self, sequence: u64, cycles: u16) {
+        self.uops.at_mut(sequence).extra += cycles;
+    }
+
+    /// The latency of a load that a store hands its data to.
+    pub(crate) fn set_latency(&mut self, sequence: u64, cycles: u16) {
+        self.uops.at_mut(sequence).latency = cycles;
+    }
+
+    /// A store that has not reached the cache gives a load its data.
+    #[inline]
+    pub(crate) fn set_forwarded(&mut self, sequence: u64) {
+        self.uops.at_mut(sequence).is_forwarded = true;
+    }
+
+    /// The micro-op whose data a load is going to wait for once it is issued, with the cycles that it adds; 0 for none.
+    #[inline]
+    pub(crate) fn forward_once_issued(&mut self, load: u64, data: u64, extra: i16) {
+        self.uops.forward(load, data, extra);
+    }
+
+    /// Lets a load that is issued wait for its data, if they are not there yet. Returns whether it does.
+    pub(crate) fn wait_for_data(&mut self, load: Handle, now: u64) -> bool {
+        self.uops.wait_for_data(load, now)
+    }
+
+    /// Notes the ports of a micro-op that is given one of them when it has its operands.
+    #[inline]
+    pub(crate) fn allow(&mut self, sequence: u64, ports: PortSet) {
+        self.uops.allow(sequence, ports);
+    }
+
+    /// The ports that were noted.
+    #[inline]
+    pub(crate) fn allowed(&self, handle: Handle) -> PortSet {
+        self.uops.allowed(handle)
+    }
+
+    /// A micro-op that has its operands waits for this port; `collides` if it is not selected at once, and wakes what waits
+    /// for it all the same.
+    #[inline]
+    pub(crate) fn bind(&mut self, handle: Handle, port: u8, collides: bool) {
+        let uop = self.uops.get_mut(handle);
+        uop.port = port;
+        uop.collides |= collides;
+    }
+
+    /// A micro-op is issued, and has waited for its port.
+    #[inline]
+    pub(crate) fn issue(&mut self, handle: Handle, now: u64) -> &InFlightUop {
+        let uop = self.uops.get_mut(handle);
+        uop.waited = now.saturating_sub(uop.ready).min(u16::MAX.into()) as u16;
+        uop
+    }
+
+    /// A load found no MSHR: it waits in the load queue, without a port. Returns its age.
+    pub(crate) fn block(&mut self, handle: Handle) -> u64 {
+        let uop = self.uops.get_mut(handle);
+        uop.wait_for_buffer();
+        uop.age
+    }
+
+    /// Memory gives a line of a micro-op from this level; `evicted` are cycles that a sibling costs it, if it is the line that
+    /// comes last.
+    #[inline]
+    pub(crate) fn note_line(
+        &mut self,
+        handle: Handle,
+        origin: Origin,
+        evicted: Option<SiblingEviction>,
+    ) {
+        let uop = self.uops.get_mut(handle);
+        uop.origin = uop.origin.max(origin);
+        if let Some(evicted) = evicted {
+            uop.evicted = evicted;
+        }
+    }
+
+    /// Says when a micro-op is done; calls `ready` with the number (modulo the ring) of each that then knows when it can
+    /// start.
+    #[inline]
+    pub(crate) fn finish(
+        &mut self,
+        handle: Handle,
+        done: u64,
+        ready: impl FnMut(u32, &InFlightUop),
+    ) {
+        self.uops.finish(handle, done, ready);
     }
 
     /// Takes an instruction's entries, once its micro-ops are in flight.

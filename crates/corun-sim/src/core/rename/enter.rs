@@ -6,8 +6,8 @@ use corun_trace::Form;
 use crate::core::{Core, InstructionSource};
 use crate::frontend::Queued;
 use crate::lsq::RenamedTo;
-use crate::retire::Renamed;
-use crate::uops::{Buffer, DecodedInstruction, Entries, Handle, Kind, Source, Uop};
+use crate::retire::{Dispatched, Renamed};
+use crate::uops::{Buffer, DecodedInstruction, Entries, Handle, Source, Uop};
 
 /// Cycles of the longest pause: a string instruction that takes more is over more bytes than there is memory, which only a
 /// damaged trace says, and would be taken for a core that stopped.
@@ -94,16 +94,16 @@ impl<F: InstructionSource> Core<F> {
         let (now, thread) = (self.now, &mut threads[index]);
         let Entering { lowered, queued, .. } = *entering;
         let port = schedulers.allocated(own);
-        let (sequence, in_flight) = thread.rob.begin(&uop.begins);
-        in_flight.age = schedulers.dispatch(index, port, uop.ports != 0);
-        in_flight.ready = now + parameters.penalties.issue_delay;
-        in_flight.instruction = queued.block << 6 ^ queued.instruction;
-        in_flight.port = port as u8;
-        if queued.is_wrong {
-            in_flight.kind = Kind::Compute;
-        }
+        let dispatched = Dispatched {
+            age: schedulers.dispatch(index, port, uop.ports != 0),
+            ready: now + parameters.penalties.issue_delay,
+            instruction: queued.block << 6 ^ queued.instruction,
+            port: port as u8,
+            is_wrong: queued.is_wrong,
+        };
+        let sequence = thread.rob.dispatch(&uop.begins, dispatched);
         if schedulers.binds_late(port) {
-            thread.rob.uops.allow(sequence, uop.ports);
+            thread.rob.allow(sequence, uop.ports);
         }
         let registers = &thread.registers;
         let producers = uop.sources.iter().map(|source| match *source {
@@ -120,7 +120,7 @@ impl<F: InstructionSource> Core<F> {
                 entering.renamed_load = Some(RenamedLoad { own, to });
             }
         }
-        let in_flight = thread.rob.uops.at(sequence);
+        let in_flight = thread.rob.uop_at(sequence);
         if in_flight.pending == 0 {
             schedulers.call(now, in_flight.ready, Handle::new(index, sequence));
         }

@@ -87,7 +87,7 @@ pub fn run(
     number: u32,
     runner: Runner,
     is_stopped: &AtomicBool,
-) -> Result<Ran, FleetError> {
+) -> Result<TaskEnd, FleetError> {
     let task = plan.tasks.get(number as usize).ok_or_else(|| {
         FleetError::Task(format!("expected a task below {}, found {number}", plan.tasks.len()))
     })?;

@@ -24,7 +24,7 @@ pub fn run(
             break;
         }
         let ran = attempt::run(plan, directory, task, Runner::local(), is_stopped)?;
-        if let Ran::Ended(result) = ran {
+        if let TaskEnd::Ended(result) = ran {
             ended(&result);
         }
     }

@@ -323,7 +323,7 @@ impl Analyst<'_> {
 
 #[cfg(test)]
 mod tests {
-    use corun_record::{Evidence, WorkerSample};
+    use corun_record::{Evidence, Placement, WorkerSample};
 
     use super::*;
     use crate::testing::arm;

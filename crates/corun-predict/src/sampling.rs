@@ -118,11 +118,11 @@ impl Sampling {
     }
 
     /// Windows of the first instructions of a run whose length is not known.
-    pub(crate) fn plan_of_first(self, total: u64) -> Plan {
+    pub(crate) fn plan_of_first(self, total: u64) -> TracePlan {
         match self.samples() {
-            None => Plan::Window { skip: 0, length: Some(total) },
+            None => TracePlan::Window { skip: 0, length: Some(total) },
             Some(Samples { count, length, warm_up, seed, look_back, .. }) => {
-                Plan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 }
+                TracePlan::Samples { count, length, warm_up, total, seed, look_back, first_part: 0 }
             }
         }
     }
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(efforts[2], Effort { windows, warm_ups, seed: 0, short: SHORT });
         // A quarter of the time is for a quarter of the longest run that is simulated whole.
         let quarter = Sampling::Fitting(efforts[2].whole_in(15.0));
-        assert_eq!(planned(quarter, SHORT / 4), Plan::Whole);
-        assert!(matches!(planned(quarter, SHORT / 4 + 1), Plan::Samples { .. }));
+        assert_eq!(planned(quarter, SHORT / 4), TracePlan::Whole);
+        assert!(matches!(planned(quarter, SHORT / 4 + 1), TracePlan::Samples { .. }));
         assert_eq!(efforts[2].whole_in(6000.0), efforts[2]);
     }
 

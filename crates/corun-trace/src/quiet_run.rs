@@ -10,8 +10,8 @@ use corun_record::Progress;
 
 use crate::format::Options;
 use crate::{
-    Chosen, Part, Profile, SlowRunNotice, Target, TraceError, TraceOutcome, TracePlan,
-    TraceRequest, run_trace,
+    Part, Profile, SlowRunNotice, Target, TraceError, TraceOutcome, TracePlan, TraceRequest,
+    TracerSelection, run_trace,
 };
 
 /// Traces what a plan asks for of a run of so many instructions, if that is known.
@@ -21,7 +21,7 @@ use crate::{
 pub fn trace_quietly<W: Write + Send + 'static>(
     target: &Target,
     (plan, instructions): (TracePlan, Option<u64>),
-    chosen: &Chosen<'_>,
+    chosen: &TracerSelection<'_>,
     output: W,
     progress: &dyn Progress,
     stop: &AtomicBool,

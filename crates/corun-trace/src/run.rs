@@ -17,8 +17,8 @@ use crate::output::{Watch, Written};
 use crate::slow_run::SlowRunNotice;
 use crate::thread_filter::Filter;
 use crate::{
-    Chosen, Ending, FromCall, Native, PreRun, Samples, Survey, SurveyedProgram, Target, TraceError,
-    TracePlan, Traced, origin,
+    Ending, FromCall, Native, PreRun, Samples, Survey, SurveyedProgram, Target, TraceError,
+    TracePlan, Traced, TracerSelection, origin,
 };
 
 /// The request for a trace: the program, the part of its run, and the options.
@@ -227,7 +227,11 @@ impl TraceRequest {
         Ok(Self { part, from: None, ..self })
     }
 
-    fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<TracePlan, TraceError> {
+    fn plan(
+        &self,
+        chosen: &TracerSelection<'_>,
+        stop: &AtomicBool,
+    ) -> Result<TracePlan, TraceError> {
         let (known, samples) = match &self.part {
             Part::Of(plan) => (Some(plan), None),
             Part::Samples(samples) => (None, Some(*samples)),

@@ -56,7 +56,7 @@ pub(crate) fn is_attainable(
     grid: &Grid,
     goal: Goal,
     [chosen, other]: [&Arm; 2],
-    tried: &Tried,
+    tried: &CandidateOutcome,
     cpu_share: Option<f64>,
 ) -> bool {
     let Some(beside) = tried.beside_chosen.as_ref().filter(|_| goal != Goal::Energy) else {
@@ -180,7 +180,7 @@ impl<'a> Story<'a> {
     }
 
     /// Whether how far a candidate lies from the chosen one is known, and possible.
-    fn says_something(&self, tried: &Tried, beside: &Estimate) -> bool {
+    fn says_something(&self, tried: &CandidateOutcome, beside: &Estimate) -> bool {
         let [value, low, high] = beside.ratio();
         let arms = [self.chosen, &tried.arm];
         // Requests wait for each other: their p99 has no limit.
@@ -366,7 +366,7 @@ mod tests {
     /// The sentence where the first of what was tried is chosen.
     fn story(
         grid: &Grid,
-        tried: Vec<Tried>,
+        tried: Vec<CandidateOutcome>,
         standings: Vec<Standing>,
         verdict: ThreadVerdict,
         goal: Goal,
@@ -408,7 +408,7 @@ mod tests {
         };
         let grid = Grid::new((0..2).map(cores).collect());
         let said = |factor: f64| {
-            let best = |family, workers, log: Option<f64>| Tried {
+            let best = |family, workers, log: Option<f64>| CandidateOutcome {
                 arm: grid.arm(Point { family, workers }),
                 blocks: 8,
                 failure: None,

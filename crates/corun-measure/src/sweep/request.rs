@@ -254,7 +254,7 @@ fn observations(
     cpu_share: Option<f64>,
 ) -> Vec<Observation> {
     let mut seen = Vec::new();
-    let is_sound = |tried: &Tried| match chosen {
+    let is_sound = |tried: &CandidateOutcome| match chosen {
         Some(chosen) => answer::is_attainable(grid, goal, [chosen, &tried.arm], tried, cpu_share),
         None => true,
     };

@@ -213,7 +213,11 @@ mod tests {
     }
 
     /// The windows of the trace alone, and beside copies of several seeds, on so many CPUs.
-    fn on(cpus: usize, stop: &AtomicBool, progress: &dyn Progress) -> Result<Simulations, PredictError> {
+    fn on(
+        cpus: usize,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Simulations, PredictError> {
         let trace = trace();
         let model = corun_model::find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
@@ -247,7 +251,8 @@ mod tests {
     #[test]
     fn results_are_the_same_on_any_number_of_cpus() {
         let of = |cpus| {
-            let Simulations { runs, missing } = on(cpus, &AtomicBool::new(false), &Unwatched).unwrap();
+            let Simulations { runs, missing } =
+                on(cpus, &AtomicBool::new(false), &Unwatched).unwrap();
             assert!(missing.abs() < 1e-9, "{missing}");
             runs.into_iter().collect::<Option<Vec<_>>>().unwrap()
         };

@@ -1,6 +1,6 @@
 //! Coherence: lines that cores take from each other, and what a snoop and a transfer cost.
 
-use crate::memory::cache::{Held, State};
+use crate::memory::cache::{CacheLine, State};
 use crate::memory::directory::Directory;
 use crate::memory::line::Line;
 use crate::memory::private::Private;

@@ -1,6 +1,6 @@
 //! The first level of data: loads, reads for ownership, and the MSHRs of its misses.
 
-use crate::memory::cache::{Evicted, Held, State};
+use crate::memory::cache::{CacheLine, Evicted, State};
 use crate::memory::l2::Fill;
 use crate::memory::line::Line;
 use crate::memory::{

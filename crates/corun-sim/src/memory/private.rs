@@ -1,6 +1,6 @@
 //! Private part of the memory hierarchy: what each core has of its own.
 
-use crate::memory::cache::{Cache, Held};
+use crate::memory::cache::{Cache, CacheLine};
 use crate::memory::fill_conflict::FillConflict;
 use crate::memory::line::Line;
 use crate::memory::line_alias::Aliases;

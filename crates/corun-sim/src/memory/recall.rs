@@ -2,7 +2,7 @@
 //!
 //! This changes nothing but how long a simulation takes: a place counts only if it still holds what it held.
 
-use crate::memory::cache::{Cache, Held};
+use crate::memory::cache::{Cache, CacheLine};
 use crate::memory::line::Line;
 use crate::memory::set_associative::Ways;
 use crate::memory::{LINE_SHIFT, Request};

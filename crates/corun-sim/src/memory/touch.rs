@@ -6,7 +6,7 @@ use corun_trace::TouchedLine;
 
 use crate::memory::cache::State;
 use crate::memory::line::Line;
-use crate::memory::tlb::Found;
+use crate::memory::tlb::TlbLookup;
 use crate::memory::{LINE_SHIFT, Memory, Request};
 use crate::sharing::Requester;
 

@@ -81,7 +81,7 @@ fn a_beginning_of_several_ids_is_ambiguous() {
     }
     let alike = "UPDATE runs SET id = 'abcd' || substr(id, 5)";
     rusqlite::Connection::open(store.path()).unwrap().execute(alike, []).unwrap();
-    let error = store.find("abcd", Wanted::Finished).unwrap_err();
+    let error = store.find("abcd", RunKind::Finished).unwrap_err();
     assert!(matches!(error, StoreError::Ambiguous { .. }), "{error}");
 }
 

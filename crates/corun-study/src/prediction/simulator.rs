@@ -15,7 +15,7 @@ use corun_record::{PageSize, Placement};
 use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
 use corun_sim::{Phase, PlacedWorker, Process, Setup, Unwatched, in_parallel, simulate_together};
 use corun_trace::format::Trace;
-use corun_trace::{Chosen, Target, TracePlan, choose_for, count_quietly, trace_quietly};
+use corun_trace::{Target, TracePlan, TracerSelection, choose_for, count_quietly, trace_quietly};
 use corun_workload::{Job, Parameters};
 
 use super::{CoreEngine, Cycles, SimulatedProgram, Work, WorkerLayout};

@@ -8,8 +8,9 @@ mod design;
 mod output;
 
 pub(crate) use design::{
-    CoreArguments, CpuArguments, DesignArguments, MaxTime, PracticalArguments, SAMPLE_TIME,
-    SeedArguments, WARMUP,
+    BlockArguments, BlockCount, CORES, CoreArguments, CpuArguments, DesignArguments, FIXED_SEED,
+    FixedSeedArguments, MaxTime, PracticalArguments, SAMPLE_TIME, SEED, SeedArguments, TIMEOUT,
+    WARMUP,
 };
 pub(crate) use output::{
     CSV, CsvFile, DocumentFiles, JsonFile, LatexFile, MarkdownFile, ProgressArguments, SvgFile,

@@ -149,7 +149,7 @@ impl LoadFile {
 }
 
 /// A number as it was found, with its unit where that stood beside it.
-struct Found {
+struct RawNumber {
     number: String,
     unit: Option<String>,
 }

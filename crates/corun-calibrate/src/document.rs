@@ -157,7 +157,7 @@ mod tests {
                 Figure::field("back.rob.entries", "entries", Spread::exact(240.0)),
                 Figure::beside("latency of the second-level cache", "cycles", Spread::exact(12.0)),
             ],
-            forms: vec![form("add r64 r64", 1.0), form("lea r64 bis", 1.0)],
+            forms: vec![form("add r64 r64", 1.0), form("imul r64 r64", 2.0)],
         };
         let measured = measured_model(&base, &calibration.figures, "host", "a core").unwrap();
         let rows = overlay::rows(&calibration.forms, &timings, &base);
@@ -174,10 +174,10 @@ mod tests {
         assert_eq!((document.base.as_str(), document.fields[0].published), ("zen3", Some(256.0)));
         assert_eq!(document.figures.len(), 1);
         assert_eq!(document.forms[0].differing_base, None);
-        let lea = timings.row("lea r64 bis").unwrap();
+        let imul = timings.row("imul r64 r64").unwrap();
         let differing = document.forms[1].differing_base.unwrap();
-        assert_eq!(differing.latency, u32::from(lea.latency));
-        assert_eq!(differing.cycles, cycles_of_many(lea, &base));
+        assert_eq!(differing.latency, u32::from(imul.latency));
+        assert_eq!(differing.cycles, cycles_of_many(imul, &base));
         assert!(document.not_measured.contains(&"back.retire.entries".to_owned()));
         assert_eq!(core.form_document().forms, document.forms);
         assert!(core.caveats()[1].sentence.starts_with("For 2 routines the core"));

@@ -141,7 +141,7 @@ fn prefetchers_hide_what_has_a_pattern() {
 
 #[test]
 fn who_misses_in_a_level_has_missed_in_the_one_before() {
-    for name in ["zen4", "skylake", "coffee-lake"] {
+    for name in ["zen4", "ivy-bridge", "coffee-lake"] {
         let model = corun_model::find(name).unwrap();
         let mut memory = Memory::new(&model, &[1]);
         // Lines in a row, which prefetchers request from memory, and lines that lie anywhere.

@@ -144,7 +144,7 @@ fn the_newest_runs_need_no_names() {
     ended(corun(["report"]));
     assert!(scratch.read("report.html").contains("<svg"));
     // What cannot be compared, and other programs, may have been run since.
-    ended(corun(["schedule", "--topology=1x1x2", "--policy=cfs", "--load=batch:jobs=2"]));
+    ended(corun(["schedule", "--topology=1x2x1", "--policy=cfs", "--load=batch:jobs=2"]));
     let mut other = measure_one_worker(2);
     other.args(["--", "uname"]);
     ended(other);

@@ -112,7 +112,7 @@ fn run(target: &Target, stop: &AtomicBool, is_watched: bool, mark: Mark) -> io::
 fn collect(child: Pid, begin: Instant) -> io::Result<(i32, libc::rusage, f64, bool)> {
     // It is there until it is collected.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(child), options) {}
+    while matches!(waitid(WaitId::Pid(child), options), Err(rustix::io::Errno::INTR)) {}
     let wall_s = begin.elapsed().as_secs_f64();
     let stat = corun_files::kernel_text(format!("/proc/{}/stat", child.as_raw_nonzero()));
     // Every process has page faults (cminflt, proc_pid_stat(5)).

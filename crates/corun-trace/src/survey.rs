@@ -109,7 +109,7 @@ impl Survey {
 impl SurveyedProgram {
     /// Its command line as a shell takes it.
     pub fn line(&self) -> String {
-        let words = self.argv.iter().map(|word| corun_record::shown(word));
+        let words = self.argv.iter().map(corun_record::shown);
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 }

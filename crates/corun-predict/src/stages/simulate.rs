@@ -310,8 +310,7 @@ mod tests {
         // The first of one section is done, and the others are not.
         let part = on(1, &stop, &StopsAt(AtomicU64::new(130_000), &stop)).unwrap();
         assert!(part.runs[0].is_some() && part.runs[1..].iter().all(Option::is_none));
-        let orders: Vec<usize> = (0..8).collect();
-        let mut spread = orders.clone();
+        let mut spread: Vec<usize> = (0..8).collect();
         spread.sort_by_key(|it| spread_order(*it));
         assert_eq!(spread, [0, 4, 2, 6, 1, 5, 3, 7]);
     }

@@ -32,7 +32,7 @@ pub fn trend_to_terminal(record: &Record<Trend>, columns: u16) -> String {
         text.push_str(&wrap(&format!("{}:", title(series)), "  ", columns));
         text.push_str(&plot(trend, series, columns));
     }
-    let caveats = record.caveats.iter().map(|it| on_one_line(&it.sentence).to_string()).collect();
+    let caveats = record.caveats.iter().map(|it| on_one_line(&it.sentence)).collect();
     section(&mut text, "What limits trust", caveats, columns);
     text.push('\n');
     text.push_str(&wrap(&note(trend), "  ", columns));

@@ -42,7 +42,7 @@ fn with_limit(resource: Resource, amount: u64, words: &[&str]) -> Command {
     let limit = Rlimit { current: Some(amount), maximum: Some(amount) };
     // SAFETY: the call is one system call, which may be made between fork and exec.
     unsafe {
-        command.pre_exec(move || Ok(setrlimit(resource, limit.clone())?));
+        command.pre_exec(move || Ok(setrlimit(resource, limit)?));
     }
     command
 }

@@ -150,11 +150,11 @@ impl<'a> Run<'a> {
 
     fn cloned(&mut self, tid: Pid) -> Result<(), StepError> {
         let child = Pid::from_raw(ptrace::getevent(tid)? as i32);
-        if !self.is_thread(child) {
-            if let Some(thread) = self.threads.get_mut(&tid) {
-                let marker = Marker::Forked(child.as_raw().cast_unsigned());
-                self.blocks.mark(&mut thread.pending, marker)?;
-            }
+        if !self.is_thread(child)
+            && let Some(thread) = self.threads.get_mut(&tid)
+        {
+            let marker = Marker::Forked(child.as_raw().cast_unsigned());
+            self.blocks.mark(&mut thread.pending, marker)?;
         }
         Ok(())
     }

@@ -127,7 +127,8 @@ fn children_run_untraced_and_exec_is_followed() {
     let markers = markers(&recording, FIRST);
     assert!(markers.iter().any(|marker| matches!(marker, Marker::Forked(_))), "{markers:?}");
     assert!(markers.contains(&Marker::Replaced), "{markers:?}");
-    assert_eq!(traced.remarks.len(), 1);
+    // What children did is the matter of the run before, `Survey`.
+    assert_eq!(traced.remarks, [""; 0]);
 }
 
 #[test]

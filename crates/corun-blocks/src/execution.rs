@@ -17,7 +17,7 @@ pub struct Execution {
     pub(crate) values: Vec<u64>,
     /// Mnemonics of what this host lacks and was stepped over.
     pub(crate) missing: BTreeSet<String>,
-    /// Where each iteration's values end.
+    /// End of each iteration's values.
     ends: Vec<usize>,
 }
 

@@ -44,7 +44,7 @@ impl Facts {
         self.value("prepare")
     }
 
-    /// Whether no fact is known to differ.
+    /// True if no fact is known to differ.
     pub(crate) fn agree_with(&self, other: &Self) -> bool {
         differences(&[self, other]).is_empty()
     }

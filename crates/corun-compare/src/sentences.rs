@@ -72,7 +72,7 @@ pub(crate) fn with_itself(name: &str) -> Caveat {
     )
 }
 
-/// What may have disturbed a run that is compared, each once however many workloads it has.
+/// Caveats on what may have disturbed a run that is compared, each once however many workloads it has.
 pub(crate) fn of_run(run: &Named) -> Vec<Caveat> {
     let mut found: Vec<Caveat> = Vec::new();
     for caveat in run.subjects.iter().flat_map(|it| &it.caveats).filter(|it| it.disturbs()) {

@@ -44,7 +44,7 @@ pub struct Subject {
     pub(crate) arms: Vec<Arm>,
     pub(crate) observations: Vec<Observation>,
     pub(crate) samples: Vec<Sample>,
-    /// What limits trust in all of it.
+    /// Limits of trust in all of it.
     pub(crate) caveats: Vec<Caveat>,
 }
 
@@ -222,7 +222,7 @@ impl Subject {
         self.caveats.iter().find(|it| it.spoils()).map(|it| it.sentence.as_str())
     }
 
-    /// Whether both are of the same thing: workload, core model and experiment.
+    /// True if both are of the same thing: workload, core model and experiment.
     pub(crate) fn is_of_the_same(&self, other: &Self) -> bool {
         (&self.label, &self.core_model, &self.experiment)
             == (&other.label, &other.core_model, &other.experiment)
@@ -251,7 +251,7 @@ impl Subject {
         &self.name
     }
 
-    /// Whether this names it: the name of its workload, or the first words of its label, as in the list of kept runs.
+    /// True if this names it: the name of its workload, or the first words of its label, as in the list of kept runs.
     pub fn is_called(&self, name: &str) -> bool {
         let rest = self.label.strip_prefix(name);
         self.name == name || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))

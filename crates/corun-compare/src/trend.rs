@@ -138,7 +138,7 @@ pub fn trend(runs: &[Named], request: &TrendRequest) -> Result<(Trend, Vec<Cavea
     Ok((trend, caveats))
 }
 
-/// What limits trust: runs that failed or were disturbed, and series too short to show a change.
+/// Limits of trust: runs that failed or were disturbed, and series too short to show a change.
 fn caveats(members: &[Member<'_>], failed: usize, series: &[TrendSeries]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if failed > 0 {

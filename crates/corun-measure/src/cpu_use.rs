@@ -10,7 +10,8 @@ const HARDLY: f64 = 0.2;
 const ALWAYS: f64 = 0.8;
 /// Shorter runs are mostly start and end, in which processes wait for corun.
 const SHORTEST_RUN_S: f64 = 0.005;
-/// Where other work took more of the workers' CPUs, in half of the samples, it may be why the program used them less.
+/// Share of the workers' CPUs from which on other work, in half of the samples, it may be why the program used them
+/// less.
 const LOST: f64 = 0.05;
 
 /// The share of its time for which a worker uses a CPU, or all threads of one program together: the median of the

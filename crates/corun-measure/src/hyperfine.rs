@@ -53,7 +53,7 @@ fn read(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text.trim_start_matches('\u{feff}'))
 }
 
-/// Whether a text looks like an export of hyperfine.
+/// True if a text looks like an export of hyperfine.
 pub fn is_export(text: &str) -> bool {
     CheckedJson::new(text).is_ok_and(|json| {
         let has_results = json.get("results").is_some_and(CheckedJson::is_list);

@@ -28,7 +28,7 @@ const COMPANIONS: usize = 5;
 const EXACT_COST: f64 = 0.01;
 /// Intervals without any known CPU after which nothing is expected of the next one either.
 const UNKNOWN_INTERVALS: usize = 2;
-/// What samples may cost by default, in shares of one CPU.
+/// Default cost limit of samples, in shares of one CPU.
 const SAMPLING_COST: f64 = 0.0025;
 
 /// Options of the reading, and its cost limits.
@@ -237,7 +237,7 @@ impl Source for System {
 }
 
 impl System {
-    /// What happened in the next interval; without cores where no account of a CPU went on.
+    /// Activity of the next interval; without cores where no account of a CPU went on.
     fn interval(&mut self, wait: Duration) -> Result<Activity, MonitorError> {
         let until_ns = self.before_ns.saturating_add(wait.as_nanos() as u64);
         let after_ns = match self.files.is_live() {

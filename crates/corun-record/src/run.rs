@@ -383,13 +383,13 @@ impl Caveat {
         Self { kind: kind.into(), sentence: sentence.into() }
     }
 
-    /// Whether the figures beside it are not of the work that was asked for: the program failed, or what was recorded of it
+    /// True if the figures beside it are not of the work that was asked for: the program failed, or what was recorded of it
     /// is damaged. They are not compared.
     pub fn spoils(&self) -> bool {
         ["failed-runs", "damaged-trace"].contains(&self.kind.as_str())
     }
 
-    /// Whether it says that something beside the program may have made its figures what they are: it goes with them into
+    /// True if it says that something beside the program may have made its figures what they are: it goes with them into
     /// every comparison.
     pub fn disturbs(&self) -> bool {
         const DISTURBING: [&str; 12] = [

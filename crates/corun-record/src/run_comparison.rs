@@ -192,7 +192,7 @@ pub struct NotCompared {
     pub what: String,
     /// Why not, as one sentence.
     pub reason: String,
-    /// Whether a run is not of the work that was asked for, such as one whose program failed.
+    /// True if a run is not of the work that was asked for, such as one whose program failed.
     #[serde(default)]
     pub spoiled: bool,
 }
@@ -208,9 +208,9 @@ pub struct ComparisonGate {
     pub worse: Vec<u32>,
     /// The observations of which it is neither shown nor excluded, as indices.
     pub undecided: Vec<u32>,
-    /// What could not be compared because a run is not of the work that was asked for.
+    /// Number of observations that could not be compared because a run is not of the work that was asked for.
     #[serde(default)]
     pub spoiled: u32,
-    /// Whether nothing failed.
+    /// True if nothing failed.
     pub passes: bool,
 }

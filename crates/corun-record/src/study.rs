@@ -48,7 +48,7 @@ pub struct StudyResult {
     /// The publication's conclusions, and which of them hold on this machine.
     #[serde(default)]
     pub conclusions: Vec<StudyConclusion>,
-    /// What was cut short, and how, a sentence each.
+    /// Parts that were cut short, a sentence each.
     pub cut_short: Vec<String>,
     /// The runs behind the measured figures; each is what `corun measure --json` writes.
     pub runs: Vec<Run>,
@@ -235,7 +235,7 @@ impl ConclusionAnswer {
     }
 }
 
-/// What is wrong with a conclusion.
+/// Kind of mistake in a conclusion.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -72,7 +72,7 @@ pub struct TrendPoint {
     pub run: u32,
     /// The value, with the run's own interval.
     pub estimate: Estimate,
-    /// Whether other programs took so much of the workers' CPUs that the value is not judged.
+    /// True if other programs took so much of the workers' CPUs that the value is not judged.
     #[serde(default)]
     pub disturbed: bool,
 }

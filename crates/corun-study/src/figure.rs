@@ -102,7 +102,7 @@ impl Figure {
         }
     }
 
-    /// What was published of it, or follows from what was published of others.
+    /// Published range, or the one that follows from what was published of others.
     pub(crate) fn range(&self, figures: &[Self], by: By) -> Option<Range> {
         match &self.value {
             Value::Number(range) => Some(*range),

@@ -40,7 +40,7 @@ pub struct Study {
     pub findings: Vec<Finding>,
     /// What was concluded and follows, as limits of ratios.
     pub conclusions: Vec<Conclusion>,
-    /// How its figures are modelled, if they are.
+    /// Model of its figures, if they are.
     pub model: Option<Model>,
     /// Prediction of its figures by simulation, if they are.
     pub prediction: Option<Prediction>,

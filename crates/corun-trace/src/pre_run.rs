@@ -63,7 +63,7 @@ pub struct PreRunResult {
     pub total: u64,
     /// The intervals that were wanted, counted from where the run begins to count.
     pub samples: Option<TracePlan>,
-    /// What the tracer counted.
+    /// Counts of the tracer.
     pub traced: Traced,
 }
 

@@ -64,7 +64,7 @@ impl QueuedTask {
             .contains(&self.state.as_str())
     }
 
-    /// Whether it runs, or is in a state that this corun does not know: it is not submitted again.
+    /// True if it runs, or is in a state that this corun does not know: it is not submitted again.
     pub fn is_running(&self) -> bool {
         !self.is_waiting() && !ENDED.contains(&self.state.as_str())
     }

@@ -34,7 +34,7 @@ pub struct LocalExecutor {
     work: Work,
     /// What runs before each sample.
     preparation: Option<Preparation<Self>>,
-    /// What is executed, found once.
+    /// The program, found once.
     program: PathBuf,
     places: Bindings,
     /// Parts of the command that set the affinity of its processes.

@@ -45,7 +45,7 @@ pub struct SweepRequest {
     pub limits: Vec<String>,
     /// What may limit the CPUs and could not be read, a sentence each.
     pub unknown_limits: Vec<String>,
-    /// What is around the program, for lines that put the answer into effect.
+    /// Context of the program, for lines that put the answer into effect.
     pub context: ProcessContext,
 }
 

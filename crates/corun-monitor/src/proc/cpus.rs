@@ -90,7 +90,7 @@ impl Accounts {
         (ticks > 0.0).then(|| CpuUse::between(before, after, ticks))?
     }
 
-    /// Whether nothing of a CPU's account has changed since `earlier`, though it is in both readings.
+    /// True if nothing of a CPU's account has changed since `earlier`, though it is in both readings.
     pub(crate) fn stands_still(&self, earlier: &Self, cpu: u32) -> bool {
         earlier.of(cpu).is_some_and(|before| self.of(cpu) == Some(before))
     }

@@ -1,6 +1,6 @@
 //! In which order rows stand.
 
-/// What rows are sorted by.
+/// Sort key of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SortBy {
     /// The processor time used, the most first.

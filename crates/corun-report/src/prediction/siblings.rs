@@ -65,7 +65,7 @@ const LIMITS: [&str; 6] = [
     "time-limit",
 ];
 
-/// What copies do that take turns, and what the hardware gains over that.
+/// Sentence on copies that take turns, and the gain of the hardware over that.
 fn turns(prediction: &Prediction, stacked: &PredictedStacked) -> String {
     let PredictedStacked { slice_ms, switch_us, refill_cycles, work, .. } = stacked;
     let is_gain =

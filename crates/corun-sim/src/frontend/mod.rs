@@ -38,7 +38,7 @@ use wrong_path::{Visited, WrongPlace};
 pub(crate) struct Fetcher {
     /// The path that it takes.
     path: Path,
-    /// Whether a sibling used the front end when this thread could have.
+    /// True if a sibling used the front end when this thread could have.
     was_kept_out: bool,
     /// From when on it goes on.
     resume: u64,
@@ -176,7 +176,7 @@ impl Fetcher {
         self.path.catch_up(now);
     }
 
-    /// What it waits for, if that is a line that a sibling evicted.
+    /// Line that it waits for, if a sibling evicted that.
     pub(crate) fn evicted(&self, now: u64) -> Option<SiblingEviction> {
         let (until, evicted) = self.evicted;
         let begin = until.saturating_sub(evicted.cycles.into());

@@ -66,7 +66,7 @@ pub(crate) struct Place {
     pub(super) from: u64,
     /// Whether the loop buffer has it.
     pub(super) is_looping: bool,
-    /// How its end is predicted.
+    /// Outcome of the prediction of its end.
     end: Option<Outcome>,
 }
 

@@ -6,7 +6,7 @@ use crate::memory::set_associative::position;
 use crate::memory::shadow_tags::ShadowTags;
 use corun_model::{CacheSize, Replacement};
 
-/// What a cache may do with a line that it holds (MESI without invalid, which is not to hold it).
+/// Coherence state of a line in a cache (MESI without invalid, which is not to hold it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
     /// Others may hold it too.

@@ -92,7 +92,7 @@ impl Private {
         counts.l3_demand_misses += u64::from(matches!(origin, Origin::Main | Origin::OtherCore));
     }
 
-    /// What a thread has asked for.
+    /// Memory requests of a thread.
     #[inline]
     pub(super) fn counts(&mut self, requester: Requester) -> &mut MemoryRequests {
         &mut self.requests[usize::from(requester.thread)]

@@ -12,7 +12,7 @@ use crate::uops::{Buffer, Entries, RegisterId};
 use corun_model::Repetition;
 use corun_model::timing::Provenance;
 
-/// What must be known of every instruction of a block, close together.
+/// Outline of every instruction of a block, close together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline {
     /// End, in bytes from the beginning of the block.
@@ -68,7 +68,7 @@ impl DecodedBlock {
         self.chased
     }
 
-    /// How many there are of each provenance of so many of its instructions, the first ones.
+    /// Number of its instructions of each provenance, among so many of them, the first ones.
     pub(crate) fn provenances_of(&self, instructions: usize) -> [u32; Provenance::ALL.len()] {
         let mut provenances = self.provenances;
         for instruction in self.instructions.iter().skip(instructions) {
@@ -203,7 +203,7 @@ impl DecodedInstruction {
         self.uops.iter().filter(chases).count() as u32
     }
 
-    /// Whether what comes after it waits for it, or its length depends on what it touches: a wrong path is not followed
+    /// True if what comes after it waits for it, or its length depends on what it touches: a wrong path is not followed
     /// beyond it.
     pub(crate) fn keeps_back(&self) -> bool {
         self.is_serializing || self.is_locked || self.pauses > 0 || self.repetition.is_some()

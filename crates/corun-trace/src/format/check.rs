@@ -103,7 +103,7 @@ fn miscoded(block: &Block) -> Option<FormatError> {
     (found < expected).then_some(FormatError::Code { address: block.address, expected, found })
 }
 
-/// What is wrong with the closing, if it counts other instructions of a thread than its events hold.
+/// Error of the closing, if it counts other instructions of a thread than its events hold.
 fn miscount(trace: &Trace, thread: &Thread, found: u64) -> Option<FormatError> {
     let is_closing = |entry: &&Entry| matches!(entry.content, EntryContent::Closing);
     let closing = trace.entries().iter().rfind(is_closing)?;

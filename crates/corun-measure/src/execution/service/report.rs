@@ -47,7 +47,7 @@ pub enum LatencySource {
     HdrLog(PathBuf, TimeUnit),
 }
 
-/// What a load measured.
+/// Figures that a load measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Figures {
     pub throughput: f64,

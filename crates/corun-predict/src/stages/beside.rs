@@ -165,12 +165,15 @@ impl CoreRuns {
         let beside = beside.collect::<Result<Vec<_>, SimulationError>>()?;
         let all: Vec<&WindowSimulation<'_>> = std::iter::once(&alone).chain(&beside).collect();
         let simulated = until(ends, stop, |stop| simulate(job.jobs, &all, progress, stop))?;
-        let missing = simulated.missing;
+        let mut missing = simulated.missing;
         let mut done = simulated.runs.into_iter();
-        let alone = done.next().flatten().ok_or_else(|| match stop.load(Ordering::Relaxed) {
-            true => PredictError::Interrupted { during: "simulated" },
-            false => PredictError::time_up(job, "simulated"),
-        })?;
+        let mut own = done.next().flatten();
+        if own.is_none() && !stop.load(Ordering::Relaxed) {
+            // A late answer says more than none: one section of the program alone is simulated to its end.
+            let late = simulate(job.jobs, &all[..1], progress, stop)?;
+            (own, missing) = (late.runs.into_iter().next().flatten(), late.missing);
+        }
+        let alone = own.ok_or(PredictError::Interrupted { during: "simulated" })?;
         let mut beside: Vec<BesideRun> = plans.into_iter().map(BesideRun::empty).collect();
         for (run, tasks) in beside.iter_mut().zip(&tasks) {
             for (task, simulated) in tasks.iter().zip(&mut done) {

@@ -59,7 +59,15 @@ fn a_measured_core_is_a_model_that_everything_takes() {
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
     let measured = fitting::<CoreCalibration>(&scratch.read("measured.json"));
     assert_eq!(measured.caveats[0].kind, "disturbed-samples");
-    assert!(!measured.body.not_measured.is_empty() && measured.body.timing_rows > 0);
+    assert!(!measured.body.not_measured.is_empty());
+    if measured.body.timing_rows == 0 {
+        assert!(
+            measured.caveats.iter().any(|it| it.kind == "shared-core"),
+            "{:?}",
+            measured.caveats
+        );
+        return corun_testing::skip("steady clock", "other work kept slots of the core");
+    }
     let file = scratch.file("host.toml");
     let file = file.to_str().unwrap();
     let table = scratch.read("host-timing.csv");

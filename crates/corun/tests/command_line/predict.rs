@@ -79,7 +79,7 @@ fn a_program_is_predicted_beside_what_it_takes() {
 #[ignore = "takes long: scripts/test deep"]
 fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
     let reported = |options: &[&str]| {
-        let options = [&["--max-time=1ms", "--json=-"][..], options].concat();
+        let options = [&["--max-time=10s", "--json=-"][..], options].concat();
         read(&Outcome::of(predict(&options).args(counts(1500))))
     };
     let set = ["--memory=host", "--set=main.nanoseconds=500", "--set=l3.background_fills=0"];

@@ -41,7 +41,7 @@ pub(crate) static LISTS: [List; 5] = [
     List { model: "zen5", file: "zen5-other-blocks.csv", aim: ZEN5 },
 ];
 
-/// Whether blocks were measured on the core of this model.
+/// True if blocks were measured on the core of this model.
 pub(crate) fn are_measured(model: &str) -> bool {
     LISTS.iter().any(|list| list.model == model)
 }

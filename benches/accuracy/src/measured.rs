@@ -26,7 +26,7 @@ pub(crate) struct Measured {
     /// What was found of the machine in place of fields of the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memory: BTreeMap<String, f64>,
-    /// Whether fields of the model are set so that this is predicted as it was: its error says nothing.
+    /// True if fields of the model are set so that this is predicted as it was: its error says nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fitted: bool,
 }
@@ -52,7 +52,7 @@ impl Measured {
         })
     }
 
-    /// Whether nobody else took more of the core than a run may lose.
+    /// True if nobody else took more of the core than a run may lose.
     pub(crate) fn had_core_to_itself(&self) -> bool {
         self.contention_share.is_none_or(|share| share <= MeasuredRun::MAX_CONTENTION_SHARE)
     }

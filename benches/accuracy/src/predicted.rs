@@ -51,7 +51,7 @@ impl Row {
         self.ratio().map(|ratio| (ratio.value - 1.0).abs())
     }
 
-    /// Whether fields of the model are set so that this one is predicted as it was.
+    /// True if fields of the model are set so that this one is predicted as it was.
     pub(crate) fn is_fitted(&self) -> bool {
         self.measured().is_some_and(|measured| measured.fitted)
     }

@@ -48,7 +48,7 @@ impl Contest {
         Ok(contest)
     }
 
-    /// Whether each ratio itself keeps to its limit.
+    /// True if each ratio itself keeps to its limit.
     pub(crate) fn all_reach_their_limits(contests: &[Self]) -> bool {
         println!();
         contests.iter().all(Self::reaches_its_limit)

@@ -15,7 +15,7 @@ pub struct Execution {
     /// The block at the address of its first copy; the others follow directly.
     pub block: Block,
     pub(crate) values: Vec<u64>,
-    /// Mnemonics of what this host lacks and was stepped over.
+    /// Mnemonics of the instructions that this host lacks and that were stepped over.
     pub(crate) missing: BTreeSet<String>,
     /// End of each iteration's values.
     ends: Vec<usize>,

@@ -28,7 +28,7 @@ pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, BlockError> 
     execution(code, iterations, false)
 }
 
-/// The same for a core that need not be this host's: an instruction that this host lacks is stepped over. What it touches is
+/// As before for a core that need not be this host's: an instruction that this host lacks is stepped over. What it touches is
 /// known, since its address is calculated before it is executed; what it would have written is not, and stays as it was.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ struct Stepping<'c> {
     /// The block.
     code: &'c [u8],
     steps: u64,
-    /// Whether instructions that this host lacks are stepped over.
+    /// True if instructions that this host lacks are stepped over.
     steps_over: bool,
     /// Mnemonics of those that were.
     missing: BTreeSet<String>,

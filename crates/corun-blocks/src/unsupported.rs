@@ -14,7 +14,7 @@ pub fn execute(_code: &[u8], _iterations: usize) -> Result<Execution, BlockError
     Err(not_here())
 }
 
-/// The same for a core that need not be this host's.
+/// As before for a core that need not be this host's.
 ///
 /// # Errors
 /// Always: only Linux on x86-64 can do it.

@@ -39,7 +39,7 @@ const COUNTER: Register = Register::R15;
 /// Those that a caller of the System V convention keeps.
 const KEPT: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
-/// Alignment of a loop, for the sake of what is fetched and cached as aligned pieces.
+/// Alignment of a loop, since code is fetched and cached in aligned lines.
 const ALIGNMENT: usize = 64;
 
 /// The bytes of an instruction that does not depend on its place.

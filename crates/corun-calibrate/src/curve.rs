@@ -67,7 +67,7 @@ pub fn edge(points: &[(u32, f64)], threshold: f64) -> Option<(u32, u32)> {
 /// measurement on both sides does not confirm is searched for once more, over all places; if none is confirmed, there is none.
 ///
 /// # Errors
-/// What measuring gives.
+/// Result of measuring.
 pub fn find_step<E>(
     places: &[u32],
     resolution: u32,

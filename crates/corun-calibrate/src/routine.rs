@@ -15,7 +15,7 @@ pub struct Routine {
     pub setup: Vec<u8>,
     /// One iteration, machine code that may stand anywhere.
     pub body: Vec<u8>,
-    /// Count of what is measured in an iteration; cycles are given for one.
+    /// Instructions that an iteration times; figures are cycles of one of them.
     pub count: f64,
     /// Value of every 8 bytes of a vector register at the start.
     pub vector: u64,

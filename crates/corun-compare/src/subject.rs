@@ -18,7 +18,7 @@ pub struct Named {
     pub name: String,
     /// The arm to compare; all where none is named.
     pub arm: Option<String>,
-    /// What the document holds.
+    /// Runs of the document.
     pub subjects: Vec<Subject>,
 }
 

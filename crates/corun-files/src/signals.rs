@@ -28,7 +28,7 @@ pub fn pass_on(child: u32, signal: i32) {
     unsafe { libc::sigqueue(child.cast_signed(), signal, none) };
 }
 
-/// Whether a signal was passed on by this process's parent with [`pass_on`]. Usable in a handler.
+/// True if a signal was passed on by this process's parent with [`pass_on`]. Usable in a handler.
 pub fn is_passed_on(signal: &libc::siginfo_t) -> bool {
     // SAFETY: the kernel fills these fields of a signal with this code.
     signal.si_code == libc::SI_QUEUE && unsafe { signal.si_pid() == libc::getppid() }

@@ -53,7 +53,7 @@ pub(crate) fn output(command: &mut Command, is_stopped: &AtomicBool) -> io::Resu
     output
 }
 
-/// What a child writes to its two pipes, to the end of both.
+/// Output of a child at both pipes, to their ends.
 fn written(child: &mut Child) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let (Some(mut stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
         return Ok((Vec::new(), Vec::new()));

@@ -249,7 +249,7 @@ impl Analyst<'_> {
         })
     }
 
-    /// Whether the ratio of a comparison is larger than the machine can have.
+    /// True if the ratio of a comparison is larger than the machine can have.
     fn is_beyond_reach(&self, comparison: &Comparison) -> bool {
         let of_arm = |id: &str| self.arms.iter().find(|arm| arm.id == id);
         let all_work = Comparison { sign: 1.0, ..comparison.of_all_work() };

@@ -5,9 +5,9 @@ use corun_record::{Arm, Metric};
 
 use crate::comparison::Workers;
 
-/// How far clocks and the choice of runs take a ratio beyond its limit.
+/// Tolerance of a ratio over its limit, for clocks and the choice of runs.
 const SLACK: f64 = 1.05;
-/// The same of workers that share their work, which may fit the caches of several cores and not those of one, and of those
+/// Tolerance for workers that share their work, which may fit the caches of several cores and not those of one, and for those
 /// that are compared with workers that the kernel switches.
 const WIDE_SLACK: f64 = 1.25;
 

@@ -146,7 +146,7 @@ pub fn resume_experiment(
 /// The end of an experiment that could not begin, because a run before it failed.
 ///
 /// # Errors
-/// That failure, unless it was a lack of time.
+/// Failure, unless it was a lack of time.
 pub(crate) fn not_begun(
     failure: ExecutionError,
     schedule: &BlockSchedule,

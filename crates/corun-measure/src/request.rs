@@ -382,7 +382,7 @@ impl Request {
         }
     }
 
-    /// What runs before each sample, as documents have it.
+    /// Command before each sample, as documents have it.
     fn preparation(&self) -> Option<Vec<String>> {
         let argv = self.prepare.iter().flat_map(|it| &it.argv);
         Some(argv.map(|word| word.to_string_lossy().into_owned()).collect())

@@ -70,7 +70,7 @@ impl Earlier {
     /// Checks that machine, work and arms are those of the earlier run.
     ///
     /// # Errors
-    /// What differs.
+    /// Difference.
     pub(crate) fn check(
         &self,
         machine: &MachineSummary,

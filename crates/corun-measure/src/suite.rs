@@ -205,7 +205,7 @@ impl SuitePlacement {
 /// one, `name=value,value`; several of those make every combination.
 ///
 /// # Errors
-/// What is wrong with the parameters of a workload.
+/// Error of the parameters of a workload.
 pub fn items(
     workloads: impl IntoIterator<Item = &'static Workload>,
     parameters: &[String],

@@ -71,7 +71,7 @@ pub enum PredictError {
         100.0 * of_other
     )]
     OtherProcesses {
-        /// Its name, without the folder.
+        /// Name, without the folder.
         program: String,
         /// The share of all these processes.
         share: f64,
@@ -79,7 +79,7 @@ pub enum PredictError {
         other: String,
         /// The share of that.
         of_other: f64,
-        /// Whether it is a program of its own, and no copy of its parent.
+        /// True if it is a program of its own, and no copy of its parent.
         is_executed: bool,
     },
     /// The program becomes one that cannot be started by itself.
@@ -87,7 +87,7 @@ pub enum PredictError {
         "expected a program that can be run by itself, found that `{program}` becomes `{other}` (exec), and {why}"
     )]
     NotAlone {
-        /// Its name, without the folder.
+        /// Name, without the folder.
         program: String,
         /// The command line of what it becomes.
         other: String,
@@ -169,7 +169,7 @@ impl PredictError {
         Self::TimeUp { max_time: job.limit.max_time(), during }
     }
 
-    /// Whether it has no other reason than that it was to end.
+    /// True if the only reason is that the run was to end.
     pub(crate) fn is_cut(&self) -> bool {
         matches!(self, Self::TimeUp { .. } | Self::Interrupted { .. })
     }

@@ -53,7 +53,7 @@ pub struct Job<'a> {
     pub target: Target,
     /// The caveats about its processes and those of the other program.
     pub caveats: Vec<Caveat>,
-    /// Whether it works for a time, so that a slower run does less.
+    /// True if it works for a time, so that a slower run does less.
     pub is_timed: bool,
     /// The built-in workload that it runs, if it is one.
     pub workload: Option<TracedWorkload>,
@@ -81,7 +81,7 @@ pub struct Job<'a> {
     pub keep: Option<PathBuf>,
     /// Number of simulations of one core that run at a time.
     pub jobs: usize,
-    /// How long it may take.
+    /// Wall limit.
     pub limit: TimeLimit,
     /// The host.
     pub machine: &'a Machine,

@@ -19,7 +19,7 @@ impl TimeLimit {
         Self { begun: Instant::now(), max_time, without_siblings }
     }
 
-    /// What it may take in all.
+    /// Wall limit of the whole prediction.
     pub(crate) fn max_time(&self) -> Duration {
         self.max_time
     }

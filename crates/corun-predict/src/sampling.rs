@@ -37,7 +37,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What predicts a program alone.
+    /// Plan that predicts a program alone.
     pub const FULL: Self = Self { windows: 400, warm_ups: 500_000_000, seed: 0, short: SHORT };
 
     /// Effort to simulate several times, alone and beside siblings, in about so many seconds on two CPUs.
@@ -54,7 +54,7 @@ impl Effort {
         Self { windows, warm_ups: (self.warm_ups as f64 * share) as u64, ..self }
     }
 
-    /// The same where a run is simulated whole if that takes about so many seconds on two CPUs.
+    /// Plan for a run that is simulated whole if that takes about so many seconds on two CPUs.
     pub fn whole_in(self, seconds: f64) -> Self {
         Self { short: (SHORT as f64 * (seconds / 60.0).clamp(0.0, 1.0)) as u64, ..self }
     }

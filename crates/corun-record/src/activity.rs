@@ -23,7 +23,7 @@ pub struct Activity {
     pub tasks: Vec<TaskActivity>,
     /// The tasks that could not be read, or were left out.
     pub tasks_not_seen: u64,
-    /// Whether `/proc` hides the tasks of other users (its option hidepid), so that how many there are is not known.
+    /// True if `/proc` hides the tasks of other users (its option hidepid), so that how many there are is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tasks_hidden: bool,
 }

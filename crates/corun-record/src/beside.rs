@@ -106,7 +106,7 @@ pub struct TracedWorkload {
     pub workers: u32,
 }
 
-/// How often a program misses in a cache, or memory serves it.
+/// Misses of a program in each cache, and lines that memory serves to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MissRate {
     /// The cache: `L1I`, `L1D`, `L2` or `L3`, whose misses the program waits for; or [`Self::FROM_MEMORY`], the lines that

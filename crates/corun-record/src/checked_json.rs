@@ -39,17 +39,17 @@ impl<'t> CheckedJson<'t> {
         self.fields()?.find(|(it, _)| it == name).map(|(_, value)| value)
     }
 
-    /// Whether it is a list.
+    /// True if it is a list.
     pub fn is_list(self) -> bool {
         self.0.starts_with('[')
     }
 
-    /// Whether it is nothing.
+    /// True if it is null.
     pub fn is_null(self) -> bool {
         self.0 == "null"
     }
 
-    /// Whether it is a table.
+    /// True if it is an object.
     pub(crate) fn is_table(self) -> bool {
         self.0.starts_with('{')
     }

@@ -116,7 +116,7 @@ impl Tree {
 pub(crate) enum Source<'t> {
     /// In memory.
     Tree(Tree),
-    /// Where it stands in a text.
+    /// Position in a text.
     Text(CheckedJson<'t>),
 }
 
@@ -318,7 +318,7 @@ impl Source<'_> {
         }
     }
 
-    /// How many values a list has.
+    /// Number of values of a list.
     fn length(&self) -> Option<usize> {
         match self {
             Self::Tree(Tree::List(trees)) => Some(trees.len()),

@@ -248,7 +248,7 @@ pub struct MachineSummary {
     /// The drivers that set the clock, for instance `intel_pstate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frequency_drivers: Vec<String>,
-    /// Whether clocks above the nominal one are enabled; absent where the kernel does not report it.
+    /// True if clocks above the nominal one are enabled; absent where the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turbo: Option<bool>,
     /// The revision of the microcode; absent where the kernel does not report it.

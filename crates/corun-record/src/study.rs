@@ -196,15 +196,15 @@ pub struct StudyFinding {
 pub struct StudyConclusion {
     /// The conclusion's id.
     pub id: String,
-    /// What is concluded.
+    /// Conclusion of the publication.
     pub claim: String,
-    /// Whether it holds here.
+    /// Answer on this machine.
     pub answer: ConclusionAnswer,
     /// The ratio that decides, or why there is none.
     pub reason: String,
 }
 
-/// Whether a conclusion holds on this machine.
+/// Answer to a conclusion on this machine.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -41,7 +41,7 @@ pub struct Outcome {
     pub fairness: f64,
     /// The mean share of a CPU that a task with work had while it could run.
     pub cpu_share: f64,
-    /// That share of each of these tasks, largest first; none where there were more than 64.
+    /// Shares of a CPU of each of these tasks, largest first; none where there were more than 64.
     pub shares: Vec<f64>,
     /// The longest that a task waited for a CPU.
     pub longest_wait: u64,

@@ -215,7 +215,7 @@ impl Load {
     /// Checks for what could not be simulated.
     ///
     /// # Errors
-    /// What is wrong, in which program.
+    /// Sentence of what is wrong, in which program.
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         for program in &self.programs {
             self.check_program(program).map_err(|why| ScheduleError::Load {
@@ -248,7 +248,7 @@ impl Load {
     /// Checks for what would keep a run without a time limit from ending.
     ///
     /// # Errors
-    /// What is without end, in which program.
+    /// Sentence of what is without end, in which program.
     pub(super) fn check_end(&self) -> Result<(), ScheduleError> {
         if self.until.is_some() {
             return Ok(());

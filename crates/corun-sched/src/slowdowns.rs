@@ -90,7 +90,7 @@ impl FromStr for Ratio {
 }
 
 impl Ratio {
-    /// Whether work takes as long beside a sibling as alone, or longer; what was measured may be a little below.
+    /// True if work takes as long beside a sibling as alone, or longer; what was measured may be a little below.
     pub fn is_slowdown(self) -> bool {
         self.value() >= LEAST_SLOWDOWN
     }

@@ -38,7 +38,7 @@ pub enum StoreError {
     NoFile {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// Kind of file that is there.
         found: &'static str,
     },
     /// Not a database any more, or never one.

@@ -13,9 +13,9 @@ use crate::quantity::Quantity;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conclusion {
-    /// Its name, unique in the study.
+    /// Name, unique in the study.
     pub id: String,
-    /// What is concluded, as a sentence.
+    /// Conclusion, as a sentence.
     pub claim: String,
     /// Ratios, of which the first that was measured decides; `{row}` in one stands for all rows of a table, whose geometric
     /// mean decides.

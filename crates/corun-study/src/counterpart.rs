@@ -75,7 +75,7 @@ pub(crate) fn figures(
     (figures, caveats)
 }
 
-/// How far accounts of CPU time may exceed the time of the CPUs: they hold the end of a process, too.
+/// Tolerance of accounts of CPU time over the time of the CPUs: they hold the end of a process, too.
 const MOST_CPU_TIME: f64 = 1.05;
 
 /// The logical CPUs that the workers of an arm use at most.

@@ -23,7 +23,7 @@ impl Quantity {
     /// The quantity of a metric in this unit.
     ///
     /// # Errors
-    /// What units the metric has.
+    /// Units of the metric.
     pub(crate) fn of(metric: Metric, unit: &str) -> Result<Self, String> {
         let expected = |what: &str| {
             Err(format!("`unit`: expected {what} for {}, found \"{unit}\"", metric.name()))

@@ -38,7 +38,7 @@ pub struct Study {
     pub figures: Vec<Figure>,
     /// Conclusions that do not follow, or has another name.
     pub findings: Vec<Finding>,
-    /// What was concluded and follows, as limits of ratios.
+    /// Conclusions of the publication, as limits of ratios.
     pub conclusions: Vec<Conclusion>,
     /// Model of its figures, if they are.
     pub model: Option<Model>,
@@ -131,11 +131,11 @@ impl Study {
 pub struct PredictedValue {
     /// In the unit of its quantity.
     pub estimate: Estimate,
-    /// What the published figure is to what predicts it.
+    /// Relation of the published figure to the figures that predict it.
     pub role: ModelRole,
 }
 
-/// Whether two predictions are one, but for rounding.
+/// True if two predictions are one, but for rounding.
 fn is_equal(one: &Estimate, other: &Estimate) -> bool {
     (one.value / other.value - 1.0).abs() < 1e-9
 }
@@ -184,7 +184,7 @@ impl Study {
         all
     }
 
-    /// What a predicted figure is to what predicts it.
+    /// Relation of a predicted figure to the figures that predict it.
     fn role(&self, figure: &Figure, is_simulated: bool, is_modelled: bool) -> ModelRole {
         let of_model = || self.model.as_ref().map_or(ModelRole::HeldOut, |it| it.role(figure));
         let tuned = self.prediction.as_ref().map_or(&[][..], |it| &it.tuned);

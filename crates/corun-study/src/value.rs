@@ -92,7 +92,7 @@ pub(crate) fn value(
 /// A published share in percent, and its digits after the decimal point.
 ///
 /// # Errors
-/// What is allowed.
+/// Allowed values.
 pub(crate) fn share(
     typed: &Spanned<f64>,
     precision: Option<f64>,

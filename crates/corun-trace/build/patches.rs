@@ -37,7 +37,7 @@ const WRITTEN_CODE: Patch = Patch {
             translated_pc = (app_pc)SIGCXT_FROM_UCXT(uc)->SC_XIP;",
 };
 
-/// Where a program closes a range of descriptors, DynamoRIO asks of each number whether it is its own, which is without
+/// Patch for `close_range`: DynamoRIO asks of each number whether it is its own, which is without
 /// end for the range up to the highest number, as everything that closes all others gives it. Its own are those from
 /// `min_dr_fd` on, and where these cannot be had, some from half of it on, or the lowest that were free; of the others no
 /// number needs to be asked about.

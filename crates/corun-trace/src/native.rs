@@ -26,7 +26,7 @@ pub struct Native {
     pub user_s: f64,
     /// In the kernel, likewise, in seconds.
     pub system_s: f64,
-    /// Whether it waited for processes that it had started.
+    /// True if it waited for processes that it had started.
     pub has_children: bool,
     /// The clock just before and just after, in GHz, where a chain of multiplications measures it (x86-64).
     pub clock_ghz: Option<[f64; 2]>,

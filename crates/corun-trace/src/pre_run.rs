@@ -24,7 +24,7 @@ pub struct Samples {
     pub warm_up: u64,
     /// True if they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
     pub are_chosen: bool,
-    /// Where those that are spread lie in their parts, as [`TracePlan::Samples`] has it.
+    /// Places of spread intervals in their parts, as [`TracePlan::Samples`] has them.
     pub seed: u64,
     /// Instructions before each warm-up, at most, of which only the lines that they touch are recorded.
     pub look_back: u64,

@@ -51,7 +51,7 @@ pub struct TraceRequest {
 /// The part of a run that is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// What is known already.
+    /// Counts that are known already.
     Of(TracePlan),
     /// Intervals of the run, which is seen once before it is recorded.
     Samples(Samples),
@@ -73,7 +73,7 @@ pub struct TraceOutcome {
     /// Why the program may have behaved otherwise than without a tracer, a sentence each; they are among the
     /// remarks, too.
     pub doubts: Vec<String>,
-    /// What ran untraced for a notable part of the processor time; none if nothing did, or if it is not known.
+    /// Processes that ran untraced for a notable part of the processor time; none if none did, or if it is not known.
     pub untraced: Option<Untraced>,
 }
 
@@ -84,7 +84,7 @@ pub struct Untraced {
     pub share: f64,
     /// The one that takes most, and its share.
     pub most: (SurveyedProgram, f64),
-    /// Whether they do the work that is asked for.
+    /// True if they do the work that is asked for.
     pub is_work: bool,
 }
 
@@ -108,7 +108,7 @@ impl Untraced {
         (share >= Self::NOTABLE).then(|| Self { share, most: (most.clone(), of_most), is_work })
     }
 
-    /// What the trace lacks.
+    /// Processes that the trace lacks.
     pub fn sentence(&self) -> String {
         let (most, share) = &self.most;
         let copy = if most.is_executed { "" } else { "a copy of " };
@@ -254,7 +254,7 @@ impl TraceRequest {
         })
     }
 
-    /// What the trace lacks, from one more run without a tracer, where there may be anything.
+    /// Processes that the trace lacks, from one more run without a tracer, where there may be any.
     fn untraced(
         &self,
         traced: &Traced,
@@ -284,7 +284,7 @@ impl TraceRequest {
     }
 }
 
-/// What ran untraced, where it is not known what work it did.
+/// Remark on untraced processes of which it is not known what work they did.
 fn unsurveyed(traced: &Traced, processes: u32) -> Vec<String> {
     let children = (processes > 0).then(|| match processes {
         1 => "The program started a process, which was not traced.".to_owned(),

@@ -33,22 +33,22 @@ use crate::{ProcessContext, Target};
 pub struct Survey {
     /// The programs in the order in which they began; the first is the command's own.
     pub programs: Vec<SurveyedProgram>,
-    /// Whether the kernel told a process that a time which it had set was over (SIGALRM, SIGVTALRM).
+    /// True if the kernel told a process that a time which it had set was over (SIGALRM, SIGVTALRM).
     pub has_alarms: bool,
 }
 
 /// A program that a process ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurveyedProgram {
-    /// Whether the process is the one that was started.
+    /// True if the process is the one that was started.
     pub is_in_first_process: bool,
-    /// Whether the process became it (exec); false for the command's own program, and for a copy of the parent (fork).
+    /// True if the process became it (exec); false for the command's own program, and for a copy of the parent (fork).
     pub is_executed: bool,
-    /// Its command line.
+    /// Command line.
     pub argv: Vec<OsString>,
-    /// Its processor time up to its end.
+    /// Processor time up to the end.
     pub time: Duration,
-    /// The same program by itself, or why it cannot be started so.
+    /// Target that starts this program by itself, or the reason why none can.
     pub target: Result<Target, NotAlone>,
 }
 
@@ -58,10 +58,10 @@ const MANY: u32 = 4;
 /// Why a program cannot be run without the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAlone {
-    /// Its file or its memory could not be read.
+    /// File or memory of the process could not be read.
     #[error("it is not known how it was started")]
     Unknown,
-    /// What it reads is not there without the others.
+    /// Input that is not there without the others.
     #[error("its standard input is no file that can be read from the start")]
     Input,
     /// It sees another file system.
@@ -107,7 +107,7 @@ impl Survey {
 }
 
 impl SurveyedProgram {
-    /// Its command line as a shell takes it.
+    /// Command line as a shell takes it.
     pub fn line(&self) -> String {
         let words = self.argv.iter().map(corun_record::shown);
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
@@ -151,7 +151,7 @@ fn run(target: &Target, stop: &AtomicBool) -> io::Result<Survey> {
 
 /// A program that a process runs at the moment.
 struct Current {
-    /// Its place among the programs.
+    /// Index among the programs.
     program: usize,
     /// The process's time when it began.
     since: Duration,
@@ -160,7 +160,7 @@ struct Current {
 struct Watch<'a> {
     leader: Pid,
     target: &'a Target,
-    /// What the first process reads.
+    /// Input of the first process.
     input: Option<PathBuf>,
     programs: Vec<SurveyedProgram>,
     has_alarms: bool,
@@ -322,7 +322,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// What a process reads, as the context of a program says it.
+    /// Input of a process, as the context of a program has it.
     fn input_of(&self, folder: &Path) -> Result<Option<PathBuf>, NotAlone> {
         let link = fs::read_link(folder.join("fd/0")).ok();
         let at = corun_files::kernel_text(folder.join("fdinfo/0")).unwrap_or_default();
@@ -383,7 +383,7 @@ fn time_of(process: Pid) -> Duration {
     }
 }
 
-/// Whether a signal is the kernel's, at a time that the process has set.
+/// True if a signal is the kernel's, at a time that the process has set.
 fn is_alarm(thread: Pid, signal: i32) -> bool {
     let is_of_timer = |code| matches!(code, libc::SI_KERNEL | libc::SI_TIMER);
     matches!(signal, libc::SIGALRM | libc::SIGVTALRM)

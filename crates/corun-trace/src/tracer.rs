@@ -58,7 +58,7 @@ pub trait Tracer: Sync {
     /// Checks that it works here.
     ///
     /// # Errors
-    /// What is missing and what to do about it.
+    /// What is missing, and the next step.
     fn ready(&self) -> Result<(), Unavailable>;
 
     /// Runs the program with this process's standard streams, and its environment and folder unless the target has others,

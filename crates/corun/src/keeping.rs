@@ -81,7 +81,7 @@ pub(crate) fn existing() -> Result<Option<Store>, Problem> {
     }
 }
 
-/// What is found in the newest kept runs of what a label names, so many at most: a built-in workload with its parameters, or
+/// Findings in the newest kept runs of what a label names, so many at most: a built-in workload with its parameters, or
 /// a command. Nothing where there is no store. `find` is given the id and the document of each run that may be one, of
 /// [`HISTORY`] at most.
 ///

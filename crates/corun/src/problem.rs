@@ -66,7 +66,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What to do where the system gives no more descriptors, whatever they were for: the code that asked for one knows of
+/// Next step where the system gives no more descriptors, whatever they were for: the code that asked for one knows of
 /// other reasons only.
 fn out_of_descriptors(sentence: &str) -> Option<&'static str> {
     let is_of = |number: i32| sentence.contains(&format!("(os error {number})"));

@@ -34,7 +34,7 @@ impl Host {
         gains[ROUNDS / 2]
     }
 
-    /// Whether this machine runs below a hypervisor, which may move its CPUs about.
+    /// True if this machine runs below a hypervisor, which may move its CPUs about.
     pub fn is_virtual_machine(&self) -> bool {
         let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         told.split_whitespace().any(|flag| flag == "hypervisor")

@@ -30,7 +30,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Whether the host gave two CPUs' work at both moments.
+    /// True if the host gave two CPUs' work at both moments.
     pub fn is_sound(self) -> bool {
         SOUND.contains(&self.before) && SOUND.contains(&self.after)
     }

@@ -31,7 +31,7 @@ impl<'a> ScriptRunner<'a> {
     /// Runs all tasks to their ends; what they noted.
     ///
     /// # Errors
-    /// What the system refused to the first task that it refused something.
+    /// First refusal of the system, with its task.
     pub(super) fn perform(self) -> Result<Vec<TaskLog>, String> {
         thread::scope(|scope| {
             for (place, task) in self.tasks.iter().enumerate() {

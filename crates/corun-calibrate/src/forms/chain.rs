@@ -76,7 +76,7 @@ impl Form {
         self.with(&choices, 0)
     }
 
-    /// True if it takes its number from another bank, and only keeps a part of what it writes.
+    /// True if it reads a register of another bank and writes only a part of its target.
     fn waits_for_another_bank(&self) -> bool {
         let mut banks = self.operands.iter().filter(|it| it.bank.is_some());
         let written = banks.clone().find(|it| it.writes());

@@ -56,7 +56,7 @@ fn essential(path: &str, text: &str) -> String {
 struct Mount<'a> {
     point: &'a str,
     kind: &'a str,
-    /// The line without what tells of a source and of options.
+    /// The line without the mount's source and options, which may be private.
     place_alone: String,
 }
 
@@ -87,7 +87,7 @@ impl Mount<'_> {
     }
 }
 
-/// Whether a path is `folder` or lies below it.
+/// True if a path is `folder` or lies below it.
 fn is_within(path: &str, folder: &str) -> bool {
     let below = path.strip_prefix(folder.trim_end_matches('/'));
     below.is_some_and(|below| below.is_empty() || below.starts_with('/'))

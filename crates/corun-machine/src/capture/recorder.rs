@@ -26,7 +26,7 @@ impl<'a> Recorder<'a> {
         recorder
     }
 
-    /// Capture of what was read, with the mask that the kernel granted where the kernel lists the mask of a process.
+    /// Capture of the files that were read, with the affinity mask that the kernel granted in place of the listed one.
     pub(super) fn into_capture(mut self) -> Capture {
         if let Some(mask) = self.affinity.take() {
             let _ = self.read(STATUS);

@@ -9,10 +9,10 @@ pub(crate) use mounts::{Mount, mounts};
 
 use crate::{FileError, SystemFiles};
 
-/// What controls the CPU time of this process.
+/// Control groups that weigh or limit the CPU time of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuControl {
-    /// Whether it is known that no control group weighs or limits its CPU time: it is in the root group.
+    /// True if it is known that no control group weighs or limits its CPU time: it is in the root group.
     pub is_root: bool,
     /// The folders of its group of version 2, below the root of the file system, from its own up to
     /// what is mounted; or why there is none with a CPU controller, as the end of a sentence.
@@ -60,7 +60,7 @@ pub(crate) enum OwnGroup {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ShownGroup {
     pub(crate) mount: Mount,
-    /// Its folder and those of the groups above it, up to the mount point.
+    /// Folder of the group and those of the groups above it, up to the mount point.
     pub(crate) folders: Vec<String>,
 }
 
@@ -92,10 +92,10 @@ impl ShownGroup {
         shown.min_by_key(|shown| std::cmp::Reverse(shown.folders.len()))
     }
 
-    /// Whether the topmost folder is the root of the whole hierarchy: a namespace calls its own group `/`, too.
+    /// True if the topmost folder is the root of the whole hierarchy: a namespace calls its own group `/`, too.
     ///
     /// # Errors
-    /// If a file that tells it cannot be read.
+    /// If a file of the topmost group cannot be read.
     pub(crate) fn reaches_root(
         &self,
         files: &mut (impl SystemFiles + ?Sized),

@@ -23,7 +23,7 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// Whether a controller of version 1 is looked up here.
+    /// True if a controller of version 1 is looked up here.
     pub(crate) fn is_version_1_of(&self, controller: &str) -> bool {
         match self.kind.as_str() {
             "cgroup" => self.has_option(controller),
@@ -31,7 +31,7 @@ impl Mount {
         }
     }
 
-    /// Whether version 2 is looked up here.
+    /// True if version 2 is looked up here.
     pub(crate) fn is_version_2(&self) -> bool {
         self.kind == "cgroup2"
     }
@@ -65,7 +65,7 @@ impl Mount {
         self.folders(group).map(|mut folders| folders.swap_remove(0))
     }
 
-    /// Whether the group at the mount point is the root of what this process's namespace names.
+    /// True if the group at the mount point is the root of this process's namespace of control groups.
     pub(super) fn shows_root(&self) -> bool {
         self.root == "/"
     }
@@ -85,7 +85,7 @@ fn below<'a>(root: &str, group: &'a str) -> Option<&'a str> {
     (is_path && !below.split('/').any(|name| name == "..")).then_some(below)
 }
 
-/// Whether a path is `folder` or lies below it; both without a leading `/`.
+/// True if a path is `folder` or lies below it; both without a leading `/`.
 fn is_within(path: &str, folder: &str) -> bool {
     let below = path.strip_prefix(folder);
     folder.is_empty() || below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
@@ -114,7 +114,7 @@ pub(crate) fn mounts(
 
 /// A mount of any file system.
 struct Line {
-    /// Its number and that of the mount that it is on; the older table has none.
+    /// Number of the mount and of the one that it is on; the older table has none.
     numbers: Option<(u32, u32)>,
     kind: String,
     options: String,
@@ -185,7 +185,7 @@ impl Table {
         above.map(|(_, line)| line.point.clone()).collect()
     }
 
-    /// Whether a mount is on the one at this index; without an index, on one that the table does not list.
+    /// True if a mount is on the one at this index; without an index, on one that the table does not list.
     fn is_on(&self, line: &Line, mount: Option<usize>) -> bool {
         let Some((number, parent)) = line.numbers else { return false };
         let is_listed = parent != number && self.numbers.contains(&parent);

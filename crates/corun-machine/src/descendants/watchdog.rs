@@ -20,7 +20,7 @@ const PAUSE_NS: libc::c_long = 10_000_000;
 
 static IS_THERE: OnceLock<bool> = OnceLock::new();
 
-/// Whether what is marked stays when corun ends, in memory that the watchdog shares.
+/// True if marked processes stay when corun ends, in memory that the watchdog shares.
 static IS_RELEASED: OnceLock<&'static AtomicBool> = OnceLock::new();
 
 /// Leaves what is marked to the user from now on: when corun ends, the watchdog ends nothing.

@@ -11,7 +11,7 @@ pub(super) struct Groups {
     /// The folders, the process's own first.
     pub(super) folders: Vec<String>,
     pub(super) is_version_2: bool,
-    /// Whether the last folder is the root of the hierarchy; else groups above it are not seen.
+    /// True if the last folder is the root of the hierarchy; else groups above it are not seen.
     pub(super) reaches_root: bool,
     /// The groups of the process, as the kernel lists them.
     pub(super) listed: Evidence,

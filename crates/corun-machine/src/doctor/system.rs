@@ -74,7 +74,7 @@ impl<'a> System<'a> {
         mounts(self.files).map_err(|(file, error)| cannot_read(file, error))
     }
 
-    /// Whether the topmost folder of a control group is the root of its hierarchy.
+    /// True if the topmost folder of a control group is the root of its hierarchy.
     pub(super) fn reaches_root(&mut self, group: &ShownGroup) -> Result<bool, CheckUnavailable> {
         group.reaches_root(self.files).map_err(|error| cannot_read(&group.mount.point, error))
     }

@@ -18,7 +18,7 @@ const COUNTER_FOLDERS: [(&str, &str); 3] = [
     ("sys/devices/cpu_lowpower/cpus", "low-power"),
 ];
 
-/// Its counters are those of all CPUs of x86 where they are of one part.
+/// Counters of all CPUs of x86 where they are of one part.
 const COUNTERS_OF_ALL: &str = "sys/bus/event_source/devices/cpu/type";
 
 /// Reads the types, the one with the lowest CPU first; none if all CPUs are of one type.

@@ -268,7 +268,7 @@ fn of_this_boot(state: State, now: Option<String>) -> io::Result<Option<State>> 
     Ok(Some(state).filter(|state| state.boot == now))
 }
 
-/// Where the boot is unknown, so is what a state file says of it.
+/// Compares the boot of a state file with this one; a boot that is unknown equals none.
 pub(super) fn unknown_boot() -> io::Error {
     let sentence = format!(
         "expected the identifier of this boot in /{BOOT_ID}, found none that can be read; without it corun cannot know \

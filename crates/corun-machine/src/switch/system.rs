@@ -13,13 +13,13 @@ pub trait System: SystemFiles {
     /// Writes `text` to an existing file of the kernel, in one call.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Text of the kernel.
     fn write(&mut self, path: &str, text: &str) -> io::Result<()>;
 
     /// Sets the affinity mask of a task (a thread, in the kernel's words).
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Text of the kernel.
     fn set_affinity(&mut self, task: u32, cpus: &CpuSet) -> io::Result<()>;
 
     /// Lets a moment pass before something is tried again.

@@ -32,7 +32,7 @@ use crate::evidence::EvidenceReader;
 /// Runs arms on the machine that corun runs on.
 pub struct LocalExecutor {
     work: Work,
-    /// What runs before each sample.
+    /// Command before each sample.
     preparation: Option<Preparation<Self>>,
     /// The program, found once.
     program: PathBuf,

@@ -55,7 +55,7 @@ pub(crate) struct Slot {
     pub subtracted_ns: AtomicU64,
     /// Kernels: CPU time of the worker's process in user mode until the worker stood at the barrier, in microseconds.
     pub user_before_us: AtomicU64,
-    /// The same in the kernel.
+    /// Kernels: CPU time of that process in the kernel until then, in microseconds.
     pub system_before_us: AtomicU64,
     /// Kernels: what else they counted in all windows together.
     pub tallies: [AtomicU64; MAX_TALLIES],

@@ -51,7 +51,7 @@ struct Story<'a> {
     cpu_share: Option<f64>,
 }
 
-/// Whether the chosen arm may have done so much more than another.
+/// True if the chosen arm can have done so much more than another.
 pub(crate) fn is_attainable(
     grid: &Grid,
     goal: Goal,
@@ -179,7 +179,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Whether how far a candidate lies from the chosen one is known, and possible.
+    /// True if the distance of a candidate from the chosen one is known, and possible.
     fn says_something(&self, tried: &CandidateOutcome, beside: &Estimate) -> bool {
         let [value, low, high] = beside.ratio();
         let arms = [self.chosen, &tried.arm];

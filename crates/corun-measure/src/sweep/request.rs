@@ -43,7 +43,7 @@ pub struct SweepRequest {
     pub quota: Option<f64>,
     /// Limits of the CPUs, a sentence each.
     pub limits: Vec<String>,
-    /// What may limit the CPUs and could not be read, a sentence each.
+    /// Limits of the CPUs that could not be read, a sentence each.
     pub unknown_limits: Vec<String>,
     /// Context of the program, for lines that put the answer into effect.
     pub context: ProcessContext,
@@ -245,7 +245,7 @@ fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
     candidates
 }
 
-/// What each candidate did: its throughput and time, its energy, and its score beside the chosen one's.
+/// Observations of each candidate: its throughput and time, its energy, and its score beside the chosen one's.
 fn observations(
     grid: &Grid,
     goal: Goal,

@@ -58,7 +58,7 @@ pub(super) fn response<B>(
     }
 }
 
-/// Whether a request names this host, or no host at all, which no browser does.
+/// True if a request names this host, or no host at all, which no browser does.
 fn is_for_this_host<B>(request: &Request<B>) -> bool {
     let named = request.headers().get_all(HOST).iter().map(HeaderValue::as_bytes);
     let mut named = named.map(|it| Authority::try_from(it).is_ok_and(|it| is_local(it.host())));

@@ -6,7 +6,7 @@ use corun_files::decimal;
 /// The capability to trace any process, as a bit of `CapEff`.
 const CAP_SYS_PTRACE: u64 = 1 << 19;
 
-/// Whether tasks of other users are hidden from the process of these `/proc/self/mountinfo` and `/proc/self/status`.
+/// True if tasks of other users are hidden from the process of these `/proc/self/mountinfo` and `/proc/self/status`.
 pub(crate) fn hides_tasks(mountinfo: &str, status: &str) -> bool {
     // What was mounted last covers what was there before.
     let Some(options) = mountinfo.lines().filter_map(options_of_proc).next_back() else {

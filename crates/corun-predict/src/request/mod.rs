@@ -59,7 +59,7 @@ pub struct PredictRequest {
     pub pages: PageSize,
     /// The tracer's name; the first that works, if none.
     pub tracer: Option<String>,
-    /// How long it may take.
+    /// Wall limit.
     pub max_time: Duration,
     /// The half-width of the slowdown's interval, as a part of it, from which on no further round is needed.
     pub target: f64,

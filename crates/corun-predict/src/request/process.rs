@@ -13,7 +13,7 @@ use crate::limit::until;
 pub(super) struct FollowedTarget {
     pub(super) target: Target,
     pub(super) caveats: Vec<Caveat>,
-    /// Whether it works for a time, so that a slower run does less.
+    /// True if it works for a time, so that a slower run does less.
     pub(super) is_timed: bool,
 }
 
@@ -27,7 +27,7 @@ impl FollowedTarget {
     }
 
     /// The program that the process of a command becomes, if that does its work; `which` is the subject of sentences on it.
-    /// Where only a part of the run counts, what processes did before it is not told apart.
+    /// False where only a part of the run counts: the work of processes before it is not told apart.
     ///
     /// # Errors
     /// If other processes do the work, or the program cannot be run without what comes before it.

@@ -27,7 +27,7 @@ pub(crate) struct BesideRun {
 /// The windows of a placement.
 #[derive(Default)]
 pub(crate) struct BesideWindows {
-    /// Whether one of these is missing, since the time was over: one pass alone does not say how far passes differ.
+    /// True if one of these is missing, since the time was over: one pass alone does not tell how much passes differ.
     pub(super) is_cut: bool,
     /// The program alone, where the model was changed.
     pub(super) alone: Option<SimulatedWindows>,
@@ -203,7 +203,7 @@ impl BesideWindows {
 }
 
 impl BesideRun {
-    /// Whether something of it was not simulated, since the time was over.
+    /// True if something of it was not simulated, since the time was over.
     pub(crate) fn is_cut(&self) -> bool {
         self.windows.is_cut
     }

@@ -146,7 +146,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     caveats
 }
 
-/// What the prediction lacks because the time was over, or the user ended it.
+/// Caveats of a prediction that the limit or the user cut short.
 fn of_limit(report: &Report<'_>) -> Vec<Caveat> {
     let allowed = humantime::format_duration(report.job.limit.max_time());
     let is_over = format!("The time allowed ({allowed}) was over");

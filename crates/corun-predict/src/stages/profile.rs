@@ -18,7 +18,7 @@ pub(crate) struct ProfiledRun {
     pub(super) before: u64,
     /// Instructions of the whole run; none without a pre-run.
     pub(super) instructions: Option<u64>,
-    /// Whether the time was over before the run was, so that only its beginning is recorded.
+    /// True if the time was over before the run was, so that only its beginning is recorded.
     pub(super) is_cut: bool,
 }
 

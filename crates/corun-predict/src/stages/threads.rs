@@ -93,7 +93,7 @@ struct Compared {
 }
 
 impl ThreadTraces {
-    /// Whether the job needs none.
+    /// True if the job needs none.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_workers.is_empty()
     }

@@ -33,7 +33,7 @@ pub(crate) struct RecordedRun {
     pub(super) instructions: u64,
     /// Instructions of the whole run when they were counted, and when it was recorded, if both were.
     pub(super) both_counts: Option<(u64, u64)>,
-    /// Where the time was over before the run was: the instructions of the whole run, if they are known.
+    /// Instructions of the whole run, if they are known, where the time was over before the run ended.
     pub(super) cut: Option<Option<u64>>,
 }
 

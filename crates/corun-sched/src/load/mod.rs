@@ -71,7 +71,7 @@ pub const ALL: &[LoadEntry] = &[
 /// The load that a user names; `read` reads files.
 ///
 /// # Errors
-/// What is wrong with the name, its parameters or its file.
+/// Sentence of what is wrong with the name, its parameters or its file.
 pub fn find(
     text: &str,
     read: impl FnOnce(&Path) -> std::io::Result<String>,

@@ -16,7 +16,7 @@ impl Values {
     /// `jobs=8,work=10s`, and the defaults of what is not named.
     ///
     /// # Errors
-    /// What was expected and found.
+    /// Sentence of what was expected and found.
     pub fn parse(parameters: &'static [Parameter], text: &str) -> Result<Self, String> {
         let defaults = parameters.iter().map(|it| (it.name, it.default.to_owned()));
         let mut values: BTreeMap<&str, String> = defaults.collect();
@@ -37,7 +37,7 @@ impl Values {
     /// A whole number from 1.
     ///
     /// # Errors
-    /// What was expected and found.
+    /// Sentence of what was expected and found.
     pub fn count(&self, name: &str) -> Result<u64, String> {
         match self.number(name)? {
             0 => Err(format!("{name}: expected a whole number from 1, found 0")),
@@ -48,7 +48,7 @@ impl Values {
     /// A number of tasks, from 1 to a million.
     ///
     /// # Errors
-    /// What was expected and found.
+    /// Sentence of what was expected and found.
     pub fn tasks(&self, name: &str) -> Result<usize, String> {
         self.tasks_from(1, name)
     }
@@ -56,7 +56,7 @@ impl Values {
     /// A number of tasks, from 0 to a million.
     ///
     /// # Errors
-    /// What was expected and found.
+    /// Sentence of what was expected and found.
     pub fn tasks_or_none(&self, name: &str) -> Result<usize, String> {
         self.tasks_from(0, name)
     }
@@ -74,7 +74,7 @@ impl Values {
     /// A whole number, 0 included.
     ///
     /// # Errors
-    /// What was expected and found.
+    /// Sentence of what was expected and found.
     pub fn number(&self, name: &str) -> Result<u64, String> {
         let found = self.text(name);
         let number = found.parse().ok().filter(|&number| number <= MAX_COUNT);
@@ -86,7 +86,7 @@ impl Values {
     /// A number from 0 to 1.
     ///
     /// # Errors
-    /// What was expected and found.
+    /// Sentence of what was expected and found.
     pub fn share(&self, name: &str) -> Result<f64, String> {
         let found = self.text(name);
         let share = found.parse().ok().filter(|share| (0.0..=1.0).contains(share));
@@ -96,7 +96,7 @@ impl Values {
     /// A time such as `10ms`, in nanoseconds; 0 is one too.
     ///
     /// # Errors
-    /// What was expected and found.
+    /// Sentence of what was expected and found.
     pub fn time(&self, name: &str) -> Result<u64, String> {
         time(self.text(name)).map_err(|error| format!("{name}: {error}"))
     }
@@ -109,7 +109,7 @@ impl Values {
 /// A time such as `10ms`, `1.5s` or `0`, in nanoseconds.
 ///
 /// # Errors
-/// What was expected and found.
+/// Sentence of what was expected and found.
 pub(super) fn time(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let expected = || format!("expected a time such as 250us, 10ms or 1.5s, found \"{text}\"");

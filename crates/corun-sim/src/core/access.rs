@@ -36,7 +36,7 @@ impl<F: InstructionSource> Thread<F> {
         }
     }
 
-    /// Whether a load gives an address as it comes, and whether its own address came so, from the cache: that is faster.
+    /// Notes if a load gives an address as it comes, and if its own address came so, from the cache: that is faster.
     fn note_pointer(&mut self, parameters: &Parameters, place: &Place, uop: &Uop, sequence: u64) {
         if parameters.load_store.pointer_chasing_gain == 0 || uop.is_vector {
             return;

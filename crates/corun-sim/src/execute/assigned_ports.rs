@@ -8,7 +8,7 @@ use corun_model::PortAssignment;
 #[derive(Debug)]
 pub(super) struct AssignedPorts {
     ports: [u8; MAX_UOPS],
-    /// How many have one.
+    /// Number of micro-ops that have a port.
     given: usize,
     taken: [u16; MAX_PORTS],
     /// Whose turn it is of a pair of load ports, of each set of ports.

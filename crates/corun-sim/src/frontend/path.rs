@@ -64,7 +64,7 @@ pub(crate) struct Place {
     pub(super) reading: Reading,
     /// From when on prediction lets fetch begin with the step.
     pub(super) from: u64,
-    /// Whether the loop buffer has it.
+    /// True if the loop buffer has it.
     pub(super) is_looping: bool,
     /// Outcome of the prediction of its end.
     end: Option<Outcome>,
@@ -114,12 +114,12 @@ impl Path {
         self.supply == Supply::End && self.current.is_none()
     }
 
-    /// Whether there is nothing to fetch, now or for good.
+    /// True if there is nothing to fetch, now or for good.
     pub(super) fn has_nothing(&self) -> bool {
         self.supply != Supply::NotRequested && self.current.is_none()
     }
 
-    /// Whether it waits at a synchronisation point.
+    /// True if it waits at a synchronisation point.
     pub(super) fn waits(&self) -> bool {
         self.supply == Supply::SyncPoint && self.current.is_none()
     }

@@ -48,10 +48,10 @@ pub(crate) struct Renamed {
     pub(crate) is_serializing: bool,
 }
 
-/// How a micro-op is dispatched.
+/// Dispatch of a micro-op.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dispatched {
-    /// Its place in the order of renaming over all threads.
+    /// Place in the order of renaming over all threads.
     pub(crate) age: u64,
     /// The first cycle in which it can be issued.
     pub(crate) ready: u64,

@@ -5,7 +5,7 @@ pub(crate) type PortSet = u32;
 /// As many ports as a set of them can name, and no fewer than a core has schedulers.
 pub(crate) const MAX_PORTS: usize = PortSet::BITS as usize;
 
-/// What a micro-op does.
+/// Kind of a micro-op.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Computes.
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether it goes to memory, or finds out where.
+    /// True if it accesses memory, or calculates an address.
     pub(crate) fn is_access(self) -> bool {
         !matches!(self, Self::Compute | Self::StoreData(_))
     }

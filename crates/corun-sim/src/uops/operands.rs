@@ -47,7 +47,7 @@ impl Used {
         used
     }
 
-    /// The same with one more register that is waited for.
+    /// These operands with one more register that is waited for.
     pub(super) fn with(mut self, source: Option<RegisterId>) -> Self {
         source.into_iter().for_each(|source| add(&mut self.sources, source));
         self

@@ -28,7 +28,7 @@ pub(crate) struct DecodedBlock {
     outlines: Vec<Outline>,
     /// Number of instructions of each provenance.
     provenances: [u32; Provenance::ALL.len()],
-    /// How many loads go where what they loaded before points (`mov rax, [rax]`).
+    /// Number of pointer-chasing loads (`mov rax, [rax]`).
     chased: u32,
 }
 
@@ -63,7 +63,7 @@ impl DecodedBlock {
         &self.outlines
     }
 
-    /// How many of its loads go where what they loaded before points.
+    /// Number of its pointer-chasing loads.
     pub(crate) fn chased(&self) -> u32 {
         self.chased
     }
@@ -190,7 +190,7 @@ impl DecodedInstruction {
         }
     }
 
-    /// How many of its loads give a register of their own address.
+    /// Number of its loads that write a register of their own address.
     fn chased(&self) -> u32 {
         let chases = |uop: &&Uop| match uop.kind {
             Kind::Load(place) => self.memory[usize::from(place)]

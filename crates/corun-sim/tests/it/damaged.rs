@@ -68,13 +68,13 @@ fn file(frames: &[Frame]) -> Vec<u8> {
     file
 }
 
-/// What is done to a byte of a frame, and to which.
+/// Damage of a frame: what is done, and to which byte.
 #[derive(Debug, Clone)]
 struct Damage {
     frame: usize,
     place: usize,
     bytes: Vec<u8>,
-    /// Whether the bytes are put in, not over others.
+    /// True if bytes are inserted, false if they are written over others.
     is_longer: bool,
 }
 

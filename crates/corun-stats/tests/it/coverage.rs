@@ -146,7 +146,7 @@ fn the_bootstrap_is_a_diagnostic() {
 const STAYS: [f64; 5] = [0.25, 1.0, 3.0, 10.0, 100.0];
 const LOADED_BLOCKS: [u32; 2] = [10, 50];
 
-/// What the next run measures is held too, as long as load changes often enough within a run.
+/// Coverage of what the next run measures, as long as load changes often enough within a run.
 #[test]
 fn load_that_comes_and_goes_is_covered() {
     let cases = [(0.25, 10), (0.25, 50), (1.0, 20), (1.0, 50), (3.0, 50), (3.0, 80)];

@@ -114,7 +114,7 @@ impl SimulatedCycles {
         (all, failed)
     }
 
-    /// The same, but that every program takes longer by a factor of its own, and by another one beside siblings: what does
+    /// As before, but every program takes longer by a factor of its own, and by another one beside siblings: what does
     /// not change then was not predicted.
     pub(crate) fn varied(&self) -> Self {
         let is_alone =

@@ -245,7 +245,7 @@ fn modules_of_a_crate_import_each_other_in_no_cycle() {
     assert!(new.is_empty(), "modules that import each other: {new:#?}");
 }
 
-/// The same of single files. A folder's root and its files may import each other.
+/// Cycles of imports between single files. A folder's root and its files may import each other.
 #[test]
 fn files_of_a_crate_import_each_other_in_no_cycle() {
     let mut new = Vec::new();

@@ -87,7 +87,7 @@ pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
     checked
 }
 
-/// What is wrong with a block whose bytes are not those of its instructions.
+/// Error of a block whose bytes are not those of its instructions.
 fn miscoded(block: &Block) -> Option<FormatError> {
     let bytes = block.bytes().filter(|bytes| !bytes.is_empty())?;
     let mut decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);

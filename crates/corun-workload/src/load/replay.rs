@@ -12,7 +12,7 @@ pub(crate) trait Client: Send {
     /// Puts everything into its starting state.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Refusal of the system.
     fn reset(&mut self) -> Result<(), WorkloadError>;
 
     /// Before the first line of each pass.

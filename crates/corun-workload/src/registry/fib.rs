@@ -106,7 +106,7 @@ impl Kernel for FibKernel {
 /// them yield on a core hangs on which loads it repeats, and so would differ with each compiler.
 #[cfg(target_arch = "x86_64")]
 fn unoptimised(results: &mut Results, operations: u64) {
-    /// What the published loop keeps on its stack: the counter, and where its record is.
+    /// Stack frame of the published loop: the counter, and the address of its record.
     #[repr(C)]
     struct Frame {
         record: *mut u64,

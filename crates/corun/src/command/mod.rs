@@ -154,7 +154,7 @@ impl Command {
     /// Runs the command.
     ///
     /// # Errors
-    /// What is reported to the user.
+    /// A problem that is reported to the user.
     pub(crate) fn run(self) -> Result<ExitCode, Problem> {
         if self.reports_what_is_left() {
             report_what_is_left();

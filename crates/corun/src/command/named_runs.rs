@@ -115,7 +115,7 @@ impl NamedRuns {
     }
 }
 
-/// How many of the newest runs are looked at where none is named.
+/// Number of newest runs that are looked at where none is named.
 const NEWEST: usize = 30;
 
 fn has_same_label(one: &Named, other: &Named) -> bool {

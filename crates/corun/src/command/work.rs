@@ -86,7 +86,7 @@ pub(super) struct ContextArguments {
 }
 
 impl WorkArguments {
-    /// What was typed, as the work that is wanted; reads standard input if that is asked for, and starts nothing.
+    /// Work that was typed; reads standard input if that is asked for, and starts nothing.
     ///
     /// # Errors
     /// If neither a command nor a workload is named, if there is no such program, or if standard input cannot be kept.

@@ -11,7 +11,7 @@ use crate::problem::code;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where it is written down how everything was
+    /// File of the state to bring back
     folder: PathBuf,
 }
 

@@ -43,7 +43,7 @@ fn smt_yield(run: &Run, arm: &str, bounds: RangeInclusive<f64>) -> Finding {
     Finding::within(&bounds, seen.estimate)
 }
 
-/// Whether the answer is right. That it cannot tell is one only if two identical arms differed by as much as is
+/// True if the answer is right. That it cannot tell is one only if two identical arms differed by as much as is
 /// asked for, or the interval reaches from a practical effect to none.
 fn is_answered(run: &Run, arm: &str, is_right: impl Fn(Answer) -> bool) -> Finding {
     let verdict = verdict(run, arm);

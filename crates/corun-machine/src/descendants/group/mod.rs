@@ -73,7 +73,7 @@ fn end_abandoned(root: RawFd) {
     lock(libc::LOCK_SH);
 }
 
-/// Whether a name is that of a command's group.
+/// True if a name is that of a command's group.
 fn is_command(name: &[u8]) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|digits| {
         digits.len() == NAME - PREFIX.len() - 1

@@ -57,7 +57,7 @@ pub(in crate::doctor) struct Tightest {
     /// The folder of its own group; `None` where no control group has the CPU controller.
     own_folder: Option<String>,
     pub(in crate::doctor) limit: Option<Limit>,
-    /// What is said where groups above those that were read may limit more tightly.
+    /// Sentence where groups above those that were read may limit more tightly.
     pub(in crate::doctor) unseen: Option<CheckUnavailable>,
 }
 
@@ -79,7 +79,7 @@ pub(in crate::doctor) fn tightest(system: &mut System<'_>) -> Result<Tightest, C
     Ok(Tightest { own_folder: groups.folders.into_iter().next(), limit: tightest, unseen })
 }
 
-/// What is above the topmost folder is another namespace's, or outside of what is mounted.
+/// Groups above the topmost folder are another namespace's, or outside of what is mounted.
 fn unseen(groups: &Groups) -> CheckUnavailable {
     let limits = "limit CPU time to less than the CPUs that are allowed";
     let sentence = match &groups.folders[..] {

@@ -101,7 +101,7 @@ fn what_cannot_be_read_is_said() {
     assert!(unknown[0].contains("No mount shows the control group"), "{unknown:?}");
 }
 
-/// The same tree with other mounts and groups.
+/// Tree with other mounts and groups.
 fn with(mounts: &[&str], groups: &str) -> Vec<String> {
     let tree =
         tree().file("proc/self/mountinfo", mounts.join("\n")).file("proc/self/cgroup", groups);

@@ -46,12 +46,12 @@ impl Quantile {
     /// Every quantile, ascending.
     pub const ALL: [Self; 4] = [Self::P50, Self::P90, Self::P99, Self::Max];
 
-    /// Its name.
+    /// Name.
     pub fn name(self) -> &'static str {
         Latency::QUANTILES[self as usize]
     }
 
-    /// Its place in a record.
+    /// Place in a record.
     pub(super) fn of(self, latency: &mut Latency) -> &mut Option<f64> {
         match self {
             Self::P50 => &mut latency.p50_s,
@@ -73,7 +73,7 @@ impl FromStr for Quantile {
 }
 
 impl TimeUnit {
-    /// Its length in seconds.
+    /// Length in seconds.
     pub(super) fn seconds(self) -> f64 {
         match self {
             Self::Seconds => 1.0,

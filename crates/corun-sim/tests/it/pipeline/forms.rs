@@ -6,7 +6,7 @@ use crate::blocks::{cycles, model, steady_at};
 /// Core, code, cycles of a copy as measured, and by how much of that the model may be off.
 type Case<'c> = (&'c str, &'c [u8], f64, f64);
 
-/// Whether every case is as near as it says.
+/// Asserts that every case is as near as it says.
 fn check(cases: &[Case<'_>]) {
     let far = |(core, code, measured, share): &Case<'_>| {
         let found = cycles(core, code);

@@ -87,7 +87,7 @@ impl Room {
     /// Lets the members send so many messages, and returns when all have been delivered.
     ///
     /// # Errors
-    /// What has happened to the first member that could not go on.
+    /// Failure of the first member that could not go on.
     pub(super) fn chat(&mut self, messages: u64) -> Result<(), String> {
         let mut turn = self.shared.turn();
         let number = turn.number + 1;

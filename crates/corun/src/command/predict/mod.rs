@@ -149,7 +149,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(code(ended(&table)))
 }
 
-/// What the exit code says of predictions: those that were interrupted are kept as far as they are known.
+/// Exit code of predictions: those that were interrupted are kept as far as they are known.
 fn ended(table: &PredictionTable) -> Exit {
     match table.predictions.iter().any(|it| it.ending.is_interrupted()) {
         true => Exit::Interrupted,

@@ -99,7 +99,7 @@ fn a_program_that_fails_is_a_task_that_failed_for_a_reason() {
     assert_eq!(scratch.collect().collected.unwrap().added, 0);
 }
 
-/// Whether there is a process of this number that has not ended.
+/// True if there is a process of this number that has not ended.
 fn is_running(process: &str) -> bool {
     let status = corun_files::kernel_text(format!("/proc/{process}/status")).unwrap_or_default();
     status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))

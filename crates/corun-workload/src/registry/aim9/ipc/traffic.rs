@@ -24,7 +24,7 @@ pub(super) trait Carrier: Send + 'static {
 /// A kernel for each worker, which makes a carrier for every `each` messages.
 ///
 /// # Errors
-/// What `refused` makes of the system's refusal of a first message.
+/// Error that `refused` makes of the system's refusal of a first message.
 pub(super) fn messages<C: Carrier>(
     workers: impl Iterator<Item = impl FnMut() -> io::Result<C> + Send + 'static>,
     each: u64,

@@ -2,6 +2,7 @@
 //!
 //! Lowering is done once a block, so that the pipeline follows indices and asks nothing of names.
 
+mod decoded;
 mod entries;
 mod idiom;
 mod in_flight;

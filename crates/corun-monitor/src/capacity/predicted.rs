@@ -107,7 +107,11 @@ fn yield_of(prediction: &Prediction, smt_width: u32) -> Result<Estimate, String>
         return Err(format!("cores like {} have no siblings.", prediction.core.model));
     }
     match prediction.estimate(Metric::SmtYield, Source::Predicted) {
-        None => Err("the yield was not predicted.".to_owned()),
+        None => {
+            let why = prediction.caveats.iter().find(|it| it.kind == "implausible-yield");
+            let why = why.map_or("", |caveat| &caveat.sentence);
+            Err(format!("the yield was not predicted. {why}").trim_end().to_owned())
+        }
         Some(found) if is_sensible(found) => Ok(*found),
         Some(found) => Err(format!(
             "the predicted yield, {:.2}, is too uncertain to follow a curve from; more time (--max-time) may help.",

@@ -23,6 +23,8 @@ use load::{Load, Turns};
 enum Arguments {
     /// Keep CPUs 0 and 1 busy, and write what exact and sampled monitoring say, and the truth
     ///
+    /// In the first case there is no load: what is busy then is the kernel, which the truth of the others leaves out.
+    ///
     /// The monitor runs on CPU 0, where it changes nothing while the load is busy: its own work is busy time, too, and an
     /// emulated CPU takes far longer for it than a real one.
     Cases {
@@ -72,7 +74,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The loads of CPUs 0 and 1.
 fn cases() -> impl Iterator<Item = (String, [Turns; 2])> {
     const MS: u64 = 1_000_000;
-    [1000 * MS, 100 * MS].into_iter().flat_map(|period_ns| {
+    const NONE: Turns = Turns { period_ns: 1000 * MS, begins_ns: 0, busy_ns: 0 };
+    let loaded = [1000 * MS, 100 * MS].into_iter().flat_map(|period_ns| {
         let half = |begins_ns| Turns { period_ns, begins_ns, busy_ns: period_ns / 2 };
         let (all, none) =
             (Turns { busy_ns: period_ns, ..half(0) }, Turns { busy_ns: 0, ..half(0) });
@@ -83,7 +86,8 @@ fn cases() -> impl Iterator<Item = (String, [Turns; 2])> {
             (name("in phase"), [half(0), half(0)]),
             (name("out of phase"), [half(0), half(period_ns / 2)]),
         ]
-    })
+    });
+    std::iter::once(("none".to_owned(), [NONE; 2])).chain(loaded)
 }
 
 /// Runs a case, watched exactly and then by samples for twice as long; a line of JSON.

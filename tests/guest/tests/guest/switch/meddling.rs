@@ -12,6 +12,7 @@ const UNDER_WAY: &str = "
         \"$@\" sh -c 'echo >/tmp/runs; exec sleep 1000' &
         corun=$!
         read line </tmp/runs
+        until pidof sleep >/dev/null; do usleep 10000; done
     }
     before
 ";

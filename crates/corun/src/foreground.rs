@@ -117,10 +117,10 @@ impl Foreground {
             )
         })?;
         let ended = self.wait();
-        match was_asked.load(Ordering::SeqCst) {
-            true => drop(mark.end_all()),
-            false => mark.release(),
+        if was_asked.load(Ordering::SeqCst) {
+            drop(mark.end_all());
         }
+        mark.release();
         if self.has_terminal {
             // SAFETY: asks for this process's own group.
             give_terminal(unsafe { libc::getpgrp() });

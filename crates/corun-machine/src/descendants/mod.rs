@@ -86,7 +86,7 @@ impl Mark {
 
     /// Leaves what any command of this corun has left running to the user.
     pub fn release(self) {
-        watchdog::release();
+        watchdog::dismiss();
     }
 
     /// Forks a child that has the mark and is in its control group from its beginning; 0 in the child.

@@ -4,10 +4,9 @@
 //! It sleeps until corun ends. It is forked without exec, so that it needs no file, and makes
 //! system calls only. A session of its own keeps the terminal's signals away from it.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{group, mark, scan};
 
@@ -18,73 +17,55 @@ pub(super) const NAME: &str = "corun-watchdog";
 const ROUNDS: u32 = 100;
 const PAUSE_NS: libc::c_long = 10_000_000;
 
-static IS_THERE: OnceLock<bool> = OnceLock::new();
+/// Handle of the watchdog, if it could be started.
+static WATCHDOG: OnceLock<Option<OwnedFd>> = OnceLock::new();
 
-/// True if marked processes stay when corun ends, in memory that the watchdog shares.
-static IS_RELEASED: OnceLock<&'static AtomicBool> = OnceLock::new();
-
-/// Leaves what is marked to the user from now on: when corun ends, the watchdog ends nothing.
-pub(super) fn release() {
-    if let Some(is_released) = IS_RELEASED.get() {
-        is_released.store(true, Ordering::SeqCst);
+/// Ends the watchdog, also one that is stopped: what is marked is the user's from now on.
+pub(super) fn dismiss() {
+    if let Some(Some(watchdog)) = WATCHDOG.get() {
+        super::kill(watchdog);
     }
 }
 
 /// Starts the watchdog of this process, if it has none; returns whether it is there. Where that
 /// fails, corun ends what is left by itself, unless it is killed.
 pub(super) fn ensure() -> bool {
-    *IS_THERE.get_or_init(|| start().is_ok())
+    WATCHDOG.get_or_init(|| start().ok()).is_some()
 }
 
-fn start() -> io::Result<()> {
+fn start() -> io::Result<OwnedFd> {
     let session = mark::session();
-    let is_released = shared()?;
-    let is_released = *IS_RELEASED.get_or_init(|| is_released);
     let groups = group::root();
-    let owner = std::process::id();
-    // SAFETY: returns a new descriptor or -1.
-    let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, owner, 0) };
-    if raw < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: a fresh descriptor.
-    let corun = unsafe { OwnedFd::from_raw_fd(raw as i32) };
+    let corun = handle(std::process::id().cast_signed())?;
+    let (mut number, told) = io::pipe()?;
     // SAFETY: the child makes system calls only, and never returns. Its own child is the watchdog, so
     // that it is no child of this process: code that waits for all children does not wait for it.
     match unsafe { libc::fork() } {
         -1 => return Err(io::Error::last_os_error()),
         // SAFETY: as above.
         0 => match unsafe { libc::fork() } {
-            0 => watch(corun.as_raw_fd(), groups, session, is_released),
-            // SAFETY: ends the process in between at once.
-            _ => unsafe { libc::_exit(0) },
+            0 => watch(corun.as_raw_fd(), groups, session),
+            // SAFETY: tells the number, and ends the process in between at once.
+            watchdog => unsafe {
+                let size = size_of::<libc::pid_t>();
+                libc::write(told.as_raw_fd(), std::ptr::from_ref(&watchdog).cast(), size);
+                libc::_exit(0)
+            },
         },
         // SAFETY: waits for the process in between.
         between => unsafe { libc::waitpid(between, std::ptr::null_mut(), 0) },
     };
-    Ok(())
+    drop(told);
+    let mut watchdog = [0; size_of::<libc::pid_t>()];
+    number.read_exact(&mut watchdog)?;
+    handle(libc::pid_t::from_ne_bytes(watchdog))
 }
 
-/// A value that processes forked from now on share with this one, to its end.
-fn shared() -> io::Result<&'static AtomicBool> {
-    let (access, kind) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-    // SAFETY: new memory of a page, filled with zeros, which is never unmapped.
-    unsafe {
-        let page = libc::mmap(std::ptr::null_mut(), 1, access, kind, -1, 0);
-        if page == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(&*page.cast::<AtomicBool>())
-    }
+fn handle(process: libc::pid_t) -> io::Result<OwnedFd> {
+    super::open_handle(process).ok_or_else(io::Error::last_os_error)
 }
 
-fn watch(
-    corun: libc::c_int,
-    groups: Option<libc::c_int>,
-    session: u64,
-    is_released: &AtomicBool,
-) -> ! {
+fn watch(corun: libc::c_int, groups: Option<libc::c_int>, session: u64) -> ! {
     // SAFETY: system calls on this process's own state.
     unsafe {
         libc::setsid();
@@ -99,8 +80,7 @@ fn watch(
         let mut ended = libc::pollfd { fd: corun, events: libc::POLLIN, revents: 0 };
         while libc::poll(&raw mut ended, 1, -1) < 1 {}
     }
-    let rounds = if is_released.load(Ordering::SeqCst) { 0 } else { ROUNDS };
-    for _ in 0..rounds {
+    for _ in 0..ROUNDS {
         // The groups first: what is in them cannot start anything more.
         let left = groups.map_or(0, |root| group::end_session(root, session));
         if end_marked(session) + left == 0 {

@@ -24,7 +24,7 @@ use crate::uops::uop::{
     DecodedBlock, DecodedInstruction, Digest, Effect, Memory, Results, Source, Sources, Uop,
 };
 use corun_model::timing::{
-    Class, ComputeUop, LateSource, Lookup, Provenance, Timing, TimingTable, form,
+    Class, ComputeUop, Lookup, Provenance, Timing, TimingTable, form,
 };
 use corun_model::{CoreModel, Division, Repetition};
 

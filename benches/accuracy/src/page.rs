@@ -89,8 +89,8 @@ published. No program was measured on such a core.
 const LEGEND: &str = "
 ## What the columns say
 
-- *Predicted / measured*: cycles in the program's own code, with the interval that the choice of windows gives and, where
-  it is known, the spread of runs.
+- *Predicted / measured*: cycles in the program's own code, with the interval that is printed: of the choice of windows, of
+  the model's error on held-out programs and, where it is known, of the spread of runs.
 - *Contention*: the share of probes in which other load, such as a sibling that a virtual machine hides, took slots of
   the core, in the worst run that counts; above 5 % the program alone takes less than what was measured.
 - *Background*: what other cores of the machine brought into the last level, in GB a second, on average; pointer-chase
@@ -137,7 +137,7 @@ fn before(recorded: &Recorded, prediction: &Prediction) -> String {
         "The machine: {there}. The model: `{model}`. Its memory: that machine's, as far as it was recorded around the \
          runs of each program.\nMeasured there on {date} beside earlier code; predicted on {} by the code \
          as it is, elsewhere ({}), which\n*speed* and *peak RSS* are of. How far runs were apart was not \
-         recorded: intervals are of the choice of windows alone.\n{note}",
+         recorded.\n{note}",
         day(prediction),
         machine(prediction)
     )
@@ -268,11 +268,13 @@ fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
         limit if limit.is_finite() => format!(" and {:.0} % for each", 100.0 * limit),
         _ => String::new(),
     };
+    let holds_one = |row: &&&Row| row.ratio().is_some_and(|it| it.low <= 1.0 && 1.0 <= it.high);
+    let held = rows.iter().filter(holds_one).count();
     let had_core_to_itself = |row: &&&Row| row.measured().is_some_and(Measured::had_core_to_itself);
     let alone = rows.iter().filter(|row| row.error().is_some()).filter(had_core_to_itself);
     format!(
-        "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {} of them had the core to \
-         themselves.",
+        "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {held} intervals hold what was \
+         measured. {} programs had the core to themselves.",
         100.0 * mean,
         100.0 * most,
         errors.len(),
@@ -361,6 +363,7 @@ mod tests {
                 windows: Vec::new(),
             },
             not_predicted: None,
+            simulated_cycles: None,
             observations: vec![
                 observation(Metric::Instructions, Source::Measured, 2e8, 0.0),
                 observation(Metric::Cycles, Source::Predicted, cycles, 0.01 * cycles),
@@ -433,13 +436,13 @@ mod tests {
         for expected in [
             "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: [predictions]",
             "The machine: another processor. The model: `zen4`.",
-            "intervals are of the choice of windows alone.\nIts fields were not kept.\n\n",
+            "were apart was not recorded.\nIts fields were not kept.\n\n",
             "Measured there on 2025-12-31 beside earlier code; predicted on 2026-01-02 by",
             "elsewhere (a processor)",
             "| `gzip` | 200 | 90 | 100 | **0.90** (0.89 to 0.91) | 2.00 | 2 % | 1.5 | - | 10.0 | 90 |",
             "| `zstd` | 200 | - | 100 | not predicted: 33 % of its time in the kernel | 2.00 |",
             "| `chase` | a load | 45.00 | 50.00 | **0.90** (0.89 to 0.91) | 2 % | 1.5 | - |",
-            "Mean error 10.0 %, largest 10.0 %, of 1 programs; the aim is 8 %. 1 of them had the core",
+            "Mean error 10.0 %, largest 10.0 %, of 1 programs; the aim is 8 %. 0 intervals hold what was",
             "1 of 1 points are within 10 %, without the 1 that fields of the model were fitted to.",
             "whole process had.\n\n## Blocks\n\n## Yields\n",
         ] {

@@ -30,42 +30,52 @@ pub(crate) enum Side {
     Memory,
 }
 
+/// Programs that models may be mended by; all others are held out.
+const TUNED: [&str; 6] = ["gzip", "xz", "bash", "python", "matmul", "chase"];
+
+impl Side {
+    /// The side of a program that is no point of a curve.
+    pub(crate) fn of(program: &str) -> Self {
+        if TUNED.contains(&program) { Self::Tuned } else { Self::HeldOut }
+    }
+}
+
 /// All programs; those that are no points of a curve run for about a tenth of a second, so that some runs have the core to
 /// themselves.
 pub(crate) fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     let mut programs = Vec::new();
-    let mut add = |side, name: &str, command: &[&str]| {
+    let mut add = |name: &str, command: &[&str]| {
         let command = command.iter().map(|&word| inputs.filled_in(word)).collect();
         programs.push(Program {
             name: name.to_owned(),
-            side,
+            side: Side::of(name),
             command,
             from_call: None,
             work: None,
         });
     };
-    add(Side::Tuned, "gzip", &["gzip", "-6kc", "{text}"]);
-    add(Side::Tuned, "xz", &["xz", "-1kc", "-T1", "{text}"]);
-    add(Side::Tuned, "bash", &["bash", "-c", REGN]);
-    add(Side::Tuned, "python", &["/usr/bin/python3", "-S", "-c", PYTHON]);
-    add(Side::HeldOut, "perl", &["perl", "-e", PERL, "{text}"]);
-    add(Side::HeldOut, "cc1", &["{cc1}", "-quiet", "-O1", "{c}", "-o", "/dev/null"]);
-    add(Side::HeldOut, "sqlite3", &["sqlite3", ":memory:", SQL]);
-    add(Side::HeldOut, "node", &["node", "--single-threaded", "-e", JAVASCRIPT]);
-    add(Side::HeldOut, "sort", &["sort", "-f", "-k3", "-k2", "--parallel=1", "-S64M", "{text}"]);
-    add(Side::HeldOut, "zstd", &["zstd", "-q", "-12", "-c", "--single-thread", "{text}"]);
-    add(Side::HeldOut, "bzip2", &["bzip2", "-kc", "{text}"]);
-    add(Side::HeldOut, "awk", &["awk", AWK, "{text}"]);
-    let workloads: [(Side, &str, u64, &[&str]); 5] = [
-        (Side::Tuned, "matmul", 4_000_000_000, &[]),
-        (Side::Tuned, "chase", 1_000_000, &["size=8M"]),
-        (Side::HeldOut, "branchy", 40_000_000, &[]),
-        (Side::HeldOut, "hash", 150_000_000, &[]),
-        (Side::HeldOut, "json", 10_000_000, &[]),
+    add("gzip", &["gzip", "-6kc", "{text}"]);
+    add("xz", &["xz", "-1kc", "-T1", "{text}"]);
+    add("bash", &["bash", "-c", REGN]);
+    add("python", &["/usr/bin/python3", "-S", "-c", PYTHON]);
+    add("perl", &["perl", "-e", PERL, "{text}"]);
+    add("cc1", &["{cc1}", "-quiet", "-O1", "{c}", "-o", "/dev/null"]);
+    add("sqlite3", &["sqlite3", ":memory:", SQL]);
+    add("node", &["node", "--single-threaded", "-e", JAVASCRIPT]);
+    add("sort", &["sort", "-f", "-k3", "-k2", "--parallel=1", "-S64M", "{text}"]);
+    add("zstd", &["zstd", "-q", "-12", "-c", "--single-thread", "{text}"]);
+    add("bzip2", &["bzip2", "-kc", "{text}"]);
+    add("awk", &["awk", AWK, "{text}"]);
+    let workloads: [(&str, u64, &[&str]); 5] = [
+        ("matmul", 4_000_000_000, &[]),
+        ("chase", 1_000_000, &["size=8M"]),
+        ("branchy", 40_000_000, &[]),
+        ("hash", 150_000_000, &[]),
+        ("json", 10_000_000, &[]),
     ];
-    let workloads = workloads.map(|(side, workload, operations, parameters)| Program {
+    let workloads = workloads.map(|(workload, operations, parameters)| Program {
         name: workload.to_owned(),
-        side,
+        side: Side::of(workload),
         command: worker(corun, workload, operations, parameters),
         from_call: None,
         work: None,

@@ -324,10 +324,31 @@ impl Pair<'_> {
         match self.pairing() {
             Pairing::Blocks => self.paired(level),
             _ => {
-                let estimate = unpaired(&value(self.before)?, &value(self.after)?, between, level)?;
+                let (before, after) =
+                    (self.of(self.base, self.before), self.of(self.other, self.after));
+                let estimate = unpaired(&value(&before)?, &value(&after)?, between, level)?;
                 Some(estimate.allowing(self.load_allowance()))
             }
         }
+    }
+
+    /// A figure without the error of the core's model where both are predicted on one, which shares its error.
+    fn of(&self, run: &Subject, seen: &Observation) -> Observation {
+        let mut own = seen.clone();
+        let of_program = [Metric::Cycles, Metric::UserTime, Metric::InstructionsPerCycle];
+        let is_shared = seen.source == Source::Predicted
+            && of_program.contains(&seen.metric)
+            && self.base.core_model == self.other.core_model;
+        if let Some(cycles) = run.simulated_cycles.filter(|_| is_shared) {
+            let limits = [cycles.low / cycles.value, cycles.high / cycles.value];
+            let [low, high] = match seen.metric {
+                Metric::InstructionsPerCycle => [1.0 / limits[1], 1.0 / limits[0]],
+                _ => limits,
+            };
+            own.estimate.low = own.estimate.value * low;
+            own.estimate.high = own.estimate.value * high;
+        }
+        own
     }
 
     /// Foreign load of the arms of either run.

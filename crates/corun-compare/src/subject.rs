@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use corun_record::{
-    Actionable, AnyDocument, Arm, Caveat, Exit, Observation, Prediction, ReadError, Record, Run,
-    Sample, StudyFigure, StudyResult, ThreadSweep, excerpt,
+    Actionable, AnyDocument, Arm, Caveat, Estimate, Exit, Observation, Prediction, ReadError,
+    Record, Run, Sample, StudyFigure, StudyResult, ThreadSweep, excerpt,
 };
 
 use crate::facts::Facts;
@@ -29,6 +29,8 @@ pub struct Subject {
     pub(crate) label: String,
     /// The model of the core that it was simulated on.
     pub(crate) core_model: Option<String>,
+    /// Predicted cycles with the interval of the choice of windows alone.
+    pub(crate) simulated_cycles: Option<Estimate>,
     /// The experiment of a study that it is.
     pub(crate) experiment: Option<String>,
     /// The name of a built-in workload, or the command's file name.
@@ -141,6 +143,7 @@ impl From<Run> for Subject {
         Self {
             label: run.workload.label(),
             core_model: None,
+            simulated_cycles: None,
             experiment: None,
             name: run.workload.name,
             started: run.started,
@@ -166,6 +169,7 @@ impl From<Record<ThreadSweep>> for Subject {
         Self {
             label: sweep.workload.label(),
             core_model: None,
+            simulated_cycles: None,
             experiment: None,
             name: sweep.workload.name,
             started: record.started,
@@ -196,6 +200,7 @@ impl From<Prediction> for Subject {
             name: prediction.command.first().cloned().unwrap_or_default(),
             label,
             core_model: Some(prediction.core.model),
+            simulated_cycles: prediction.simulated_cycles,
             experiment: None,
             started: prediction.started,
             seed: 0,

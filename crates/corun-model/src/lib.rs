@@ -9,6 +9,7 @@ mod check;
 mod document;
 pub mod encodings;
 mod error;
+mod errors;
 mod front;
 mod hierarchy;
 mod host;
@@ -40,6 +41,7 @@ pub use back::{
 pub use check::WIDEST;
 pub use document::{checked, description, differences, listed};
 pub use error::{Fault, ModelError};
+pub use errors::{PredictionError, PredictionErrors};
 pub use front::{
     BranchPrediction, Choice, Constants, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,
     MicrocodeSequencer, OpCache, Predecoder, Queue, Tage,

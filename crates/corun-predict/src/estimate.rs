@@ -1,6 +1,8 @@
 //! Estimates from several runs, and ratios of estimates, with their intervals.
 
+use corun_model::PredictionError;
 use corun_record::Estimate;
+use corun_stats::student_t;
 
 /// The confidence of every interval here.
 pub(crate) const LEVEL: f64 = 0.95;
@@ -38,6 +40,15 @@ pub fn over(one: &Estimate, other: &Estimate) -> Estimate {
     }
 }
 
+/// A figure whose interval also has the error that predictions of other programs had; on the log scale their half-widths add
+/// up as the sides of a right angle.
+pub(crate) fn with_error(figure: &Estimate, error: PredictionError) -> Estimate {
+    let reach = student_t(LEVEL, error.programs + 1).unwrap_or(f64::INFINITY) * error.log_error;
+    let side = |limit: f64| (limit.max(0.0) / figure.value).ln().hypot(reach).exp();
+    let (low, high) = (figure.value / side(figure.low), figure.value * side(figure.high));
+    Estimate { low, high, ..*figure }
+}
+
 /// A figure of which such a share is not known, but that it would be within these limits if all were: the interval holds them
 /// for that share.
 pub(crate) fn with_missing(known: &Estimate, share: f64, [least, most]: [f64; 2]) -> Estimate {
@@ -59,6 +70,21 @@ mod tests {
         assert!((ratio.low - 6.0 / 4.5).abs() < 1e-9 && (ratio.high - 3.0).abs() < 1e-9);
         let both = over(&unsure, &unsure);
         assert!((both.high - (2_f64.sqrt() * 1.5_f64.ln()).exp()).abs() < 1e-9, "{both:?}");
+    }
+
+    #[test]
+    fn an_error_of_the_model_widens_the_interval() {
+        let sure = Estimate { value: 2.0, low: 2.0, high: 2.0, level: LEVEL, blocks: 1 };
+        let error = PredictionError { programs: 8, log_error: 0.1 };
+        let found = with_error(&sure, error);
+        // The quantile of eight degrees of freedom.
+        assert!(((found.high / 2.0).ln() - 0.2306).abs() < 1e-4, "{found:?}");
+        assert!((found.low * found.high - 4.0).abs() < 1e-12);
+        let unsure = Estimate { low: 1.5, high: 3.0, ..sure };
+        let both = with_error(&unsure, error);
+        assert!(both.low < 1.5 && both.low > found.low - 0.5 && both.high > 3.0, "{both:?}");
+        let unknown = Estimate { low: 0.0, high: f64::INFINITY, ..sure };
+        assert_eq!(with_error(&unknown, error), unknown);
     }
 
     #[test]

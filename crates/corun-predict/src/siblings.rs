@@ -3,11 +3,12 @@
 //! Every window was simulated twice after the same warm-up, so that most of what distinguishes windows cancels in the ratio
 //! (Cochran 1977, Sampling Techniques, 6.4).
 
+use corun_model::{PredictionError, PredictionErrors};
 use corun_record::{Cause, Caveat, Effect, Estimate, MemoryRequests, MissRate, StackShare};
 use corun_sim::{CycleStack, EventCounts, Simulated, SimulatedWindow, SimulatedWindows};
 use corun_stats::student_t;
 
-use crate::estimate::{LEVEL, repeated};
+use crate::estimate::{LEVEL, repeated, with_error};
 use crate::extrapolation::Sample;
 
 /// Causes below this share are not named.
@@ -91,29 +92,23 @@ pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
     }
 }
 
-/// Error of predicted yields, against published ones, of programs that no model was tuned with: the root of the mean
-/// square over the faithful held-out rows of docs/accuracy-siblings.md, and of how many programs these are.
-const MODEL_ERROR: f64 = 0.055;
-const MODEL_ERROR_PROGRAMS: u32 = 3;
-
-/// A yield of so many threads whose interval also has the error that the model had on programs that it was not tuned with.
+/// A yield of so many threads whose interval also has the error that yields had of programs that no model was tuned with.
 /// It ends where each thread runs as fast as alone, unless more was simulated.
 pub(crate) fn with_model_error(threads: u32, yielded: &Estimate) -> Estimate {
-    let model = student_t(LEVEL, MODEL_ERROR_PROGRAMS + 1).unwrap_or(0.0) * MODEL_ERROR;
-    let low = yielded.value - (yielded.value - yielded.low).hypot(model);
-    let high = yielded.value + (yielded.high - yielded.value).hypot(model);
+    let found = with_error(yielded, PredictionErrors::committed().yields);
     let most = f64::from(threads).max(yielded.value);
-    // No core does no work.
-    Estimate { low: low.max(0.1 * yielded.value), high: high.min(most), ..*yielded }
+    Estimate { high: found.high.min(most), ..found }
 }
 
 /// The sentence on that error.
 pub(crate) fn model_error_caveat() -> Caveat {
+    let PredictionError { programs, log_error } = PredictionErrors::committed().yields;
     Caveat::new(
         "sibling-model-error",
         format!(
-            "The interval of the core's work holds the choice of windows and the model's error on published yields of \
-             {MODEL_ERROR_PROGRAMS} other programs ({MODEL_ERROR}, root mean square), which are few: docs/accuracy-siblings.md."
+            "The interval of the core's work holds the choice of windows and the models' error on published yields of {programs} \
+             programs that they were not tuned with ({:.0} %, root mean square): docs/accuracy-siblings.md.",
+            100.0 * log_error
         ),
     )
 }
@@ -279,32 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_the_model_is_that_of_the_published_rows() {
-        let page = corun_testing::repository().join("docs/accuracy-siblings.md");
-        let page = std::fs::read_to_string(page).expect("the page");
-        let held_out = page.split("## Held out").nth(1).expect("its rows");
-        let rows = held_out.lines().take_while(|line| !line.starts_with("## "));
-        let errors: Vec<f64> = rows
-            .filter(|row| row.contains("| faithful |"))
-            .filter_map(|row| row.trim_end_matches(" |").rsplit(' ').next()?.parse().ok())
-            .collect();
-        // Walks, primes and regn: three programs.
-        assert_eq!(errors.len(), 10);
-        let square = errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64;
-        assert!((square.sqrt() - MODEL_ERROR).abs() < 0.003, "{}", square.sqrt());
-    }
-
-    #[test]
     fn the_error_of_the_model_widens_an_interval_and_moves_nothing() {
-        let sure = with_model_error(2, &estimate(1.5, 1.5, 1.5));
+        let sure = with_model_error(4, &estimate(1.5, 1.5, 1.5));
+        let error = PredictionErrors::committed().yields.log_error;
         assert_eq!(sure.value, 1.5);
-        assert!(
-            (sure.high - sure.value) > 2.0 * MODEL_ERROR
-                && (sure.value - sure.low) > 2.0 * MODEL_ERROR
-        );
-        let unsure = with_model_error(3, &estimate(1.5, 1.0, 2.0));
-        assert!(unsure.low < 1.0 && unsure.high > 2.0 && unsure.high < 2.1);
-        assert!(with_model_error(2, &estimate(0.1, 0.0, 0.2)).low > 0.0);
+        assert!((sure.high / 1.5).ln() > 1.96 * error && (1.5 / sure.low).ln() > 1.96 * error);
+        let unsure = with_model_error(4, &estimate(1.5, 1.0, 2.0));
+        assert!(unsure.low < sure.low && unsure.high > sure.high);
+        assert!(with_model_error(2, &estimate(0.1, 0.01, 0.2)).low > 0.0);
         assert_eq!(with_model_error(2, &estimate(1.95, 1.9, 2.0)).high, 2.0);
         assert_eq!(with_model_error(2, &estimate(2.02, 2.0, 2.04)).high, 2.02);
     }

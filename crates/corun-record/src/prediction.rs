@@ -44,6 +44,9 @@ pub struct Prediction {
     pub not_predicted: Option<String>,
     /// Predicted figures, and measured ones beside them.
     pub observations: Vec<Observation>,
+    /// Predicted cycles with the interval of the choice of windows alone: two predictions on one model share its error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_cycles: Option<Estimate>,
     /// Predicted cycle stack, the largest share first; the shares add up to 1.
     pub stack: Vec<StackShare>,
     /// The program beside busy siblings, a placement each; empty where it was predicted alone.

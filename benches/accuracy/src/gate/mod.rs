@@ -7,6 +7,7 @@
 mod blocks;
 mod bounds;
 mod compact;
+mod errors;
 mod figures;
 mod programs;
 mod report;
@@ -14,6 +15,7 @@ mod yields;
 
 use std::path::{Path, PathBuf};
 
+use corun_model::PredictionErrors;
 use corun_sim::in_parallel;
 
 use crate::blocks::List;
@@ -28,17 +30,18 @@ pub use report::Report;
 /// # Errors
 /// If a committed file cannot be read.
 pub fn check(corun: &Path) -> Result<Report, String> {
-    Ok(Report::of(&sets(corun)?, &Bounds::read()?))
+    Ok(Report::of(&predicted(corun)?.0, &Bounds::read()?))
 }
 
-/// Predicts everything and makes the figures of today the bounds.
+/// Predicts everything and makes the figures of today the bounds, and their errors those that printed intervals hold.
 ///
 /// # Errors
 /// If a committed file cannot be read, something cannot be predicted, or the bounds cannot be written.
 pub(crate) fn bless(corun: &Path) -> Result<Report, String> {
-    let sets = sets(corun)?;
+    let (sets, errors) = predicted(corun)?;
     let known = Bounds::read()?;
     known.with(&sets)?.write()?;
+    errors::write(&errors)?;
     Ok(Report::of(&sets, &known))
 }
 
@@ -69,8 +72,8 @@ enum Answer {
     Figure(f64),
 }
 
-/// Everything that is predicted, as many things at a time as there are CPUs. What takes longest comes first.
-fn sets(corun: &Path) -> Result<Vec<Set>, String> {
+/// Everything that is predicted, as many things at a time as there are CPUs, and its errors. What takes longest comes first.
+fn predicted(corun: &Path) -> Result<(Vec<Set>, PredictionErrors), String> {
     let (recordings, rows) = (programs::recordings()?, yields::rows()?);
     let blocks = blocks::lists().map(Task::Blocks);
     let tasks = blocks.chain(rows.iter().cloned().map(Task::Yield));
@@ -96,7 +99,9 @@ fn sets(corun: &Path) -> Result<Vec<Set>, String> {
     sets.push(yields::set(&rows, &yields));
     let mut all = programs::sets(&recordings, &ratios);
     all.append(&mut sets);
-    Ok(all)
+    let errors = errors::errors((&recordings, &ratios), (&rows, &yields))?;
+    all.extend(errors::sets(&errors));
+    Ok((all, errors))
 }
 
 fn figure(answer: Result<Answer, String>) -> f64 {

@@ -29,8 +29,8 @@ const WARM_UP: &str = "60k";
 /// A committed trace and what was measured of its program on a core.
 #[derive(Debug, Clone)]
 pub(super) struct Recording {
-    program: &'static str,
-    core: &'static str,
+    pub(super) program: &'static str,
+    pub(super) core: &'static str,
     measured: Measured,
 }
 

@@ -20,7 +20,7 @@ use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
 pub(crate) use page::{HELPS, page, section};
 pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
-pub(crate) use rows::{Listed, Row};
+pub(crate) use rows::{Listed, Row, Side};
 use rows::{Program, Ratio};
 use sensitivity::{Case, Sensitivity};
 

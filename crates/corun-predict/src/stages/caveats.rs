@@ -1,11 +1,30 @@
 //! The caveats of a prediction: what its figures leave out, one sentence each.
 
+use corun_model::{PredictionError, PredictionErrors};
 use corun_record::{Caveat, Estimate, MeasuredRun, MeasuredRuns, PageSize};
 use corun_trace::{Ending, TracePlan};
 
 use super::report::{Assessed, kernel_share_of};
 use super::{MeasuredOther, Report, ThreadsRun};
 use crate::siblings::{Threads, model_error_caveat};
+
+/// The error of a model's cycles that their interval holds.
+fn model_error(model: &str) -> Caveat {
+    let (of, PredictionError { programs, log_error }) =
+        PredictionErrors::committed().of_cycles(model);
+    let why = match of == model {
+        true => "",
+        false => ", the largest known: no program was measured on such a core",
+    };
+    Caveat::new(
+        "model-error",
+        format!(
+            "The interval of the cycles holds the choice of windows and the error of `{of}` on {programs} programs that it was not \
+             tuned with ({:.0} %, root mean square{why}): docs/accuracy.md.",
+            100.0 * log_error
+        ),
+    )
+}
 
 /// The part of a slice's refills that may come late, if they are to be over.
 const MOST_LATE: f64 = 0.3;
@@ -32,11 +51,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
             "Nothing else is simulated: neither the kernel's own work nor programs on other cores, which take \
              room in the last-level cache and a share of memory's bandwidth.",
         ),
-        Caveat::new(
-            "model-error",
-            "The interval of the cycles is that of the windows alone, without the error of the model: docs/accuracy.md \
-             has how far models were off on whole programs.",
-        ),
+        model_error(&report.core.model.name),
     ]);
     let assessed = report.assessed();
     caveats.extend(assessed.iter().any(Assessed::can_be).then(model_error_caveat));

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use corun_measure::machine_summary;
+use corun_model::PredictionErrors;
 use corun_record::{
     Answer, ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric,
     Observation, OtherProgram, Placement, PredictedCore, PredictedPlacement, PredictedVerdict,
@@ -16,7 +17,7 @@ use super::{
     BesideRun, ExtrapolatedRun, FittedModel, MeasuredOther, MeasuredProgram, RecordedRun,
     SiblingRuns, SimulatedRun, StackedRun, ThreadsRun, caveats,
 };
-use crate::estimate::{LEVEL, over, repeated, with_missing};
+use crate::estimate::{LEVEL, over, repeated, with_error, with_missing};
 use crate::siblings::{self, Threads, slowdown, with_model_error, work, work_of_two};
 use crate::{Core, Job};
 
@@ -84,6 +85,7 @@ impl Report<'_> {
                 cost: self.simulated.cost,
                 windows: self.windows(),
             },
+            simulated_cycles: self.simulated_cycles(not_predicted.is_none()),
             observations: self.observations(ghz, not_predicted.is_none()),
             beside: if not_predicted.is_none() { self.placements() } else { Vec::new() },
             stacked: self.stacked.predicted.clone().filter(|_| not_predicted.is_none()),
@@ -106,6 +108,11 @@ impl Report<'_> {
             },
             measured: self.measured.runs.clone(),
         }
+    }
+
+    /// Cycles of the run with the interval of the choice of windows.
+    fn simulated_cycles(&self, is_predicted: bool) -> Option<Estimate> {
+        self.extrapolated.cycles.filter(|_| is_predicted)
     }
 
     fn ending(&self) -> Ending {
@@ -271,7 +278,8 @@ impl Report<'_> {
 
     /// The predicted and the measured figures.
     fn observations(&self, ghz: f64, is_predicted: bool) -> Vec<Observation> {
-        let predicted = self.extrapolated.cycles.filter(|_| is_predicted);
+        let (_, error) = PredictionErrors::committed().of_cycles(&self.core.model.name);
+        let predicted = self.simulated_cycles(is_predicted).map(|it| with_error(&it, error));
         let exact = self.extrapolated.instructions as f64;
         let per_cycle = |cycles: Estimate| cycles.under(exact);
         let cycles = self.of_runs(MeasuredRun::cycles);
@@ -377,7 +385,7 @@ impl Assessed<'_> {
             metric,
             arm: self.placement.to_string(),
             against: Placement::Spread(None).to_string(),
-            answer: decide_predicted(limits, simulated, PRACTICAL).answer(Answer::ALL),
+            answer: decide_predicted(limits, PRACTICAL).answer(Answer::ALL),
             practical: PRACTICAL,
             simulated,
         })

@@ -77,6 +77,7 @@ fn prediction() -> Prediction {
             windows: vec![window; 2],
         },
         not_predicted: None,
+        simulated_cycles: None,
         observations: vec![
             observation(Metric::Cycles, Source::Predicted, 1e9, 5e7),
             observation(Metric::Cycles, Source::Measured, 1.4e9, 1e7),

@@ -23,9 +23,7 @@ use crate::uops::slots;
 use crate::uops::uop::{
     DecodedBlock, DecodedInstruction, Digest, Effect, Memory, Results, Source, Sources, Uop,
 };
-use corun_model::timing::{
-    Class, ComputeUop, Lookup, Provenance, Timing, TimingTable, form,
-};
+use corun_model::timing::{Class, ComputeUop, Lookup, Provenance, Timing, TimingTable, form};
 use corun_model::{CoreModel, Division, Repetition};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.

@@ -1,9 +1,9 @@
 //! Gate: conditions that make a comparison fail in continuous integration.
 //!
 //! A row fails if its whole interval is worse by more than the limit, so that noise alone fails as seldom as the
-//! confidence says.
+//! confidence says. What a passed gate is worth depends on the change that it would have seen, which is said with it.
 
-use corun_record::{ComparedObservation, ComparisonGate, RunComparison, Sense};
+use corun_record::{ComparedObservation, ComparisonGate, RunComparison, Sense, VisibleChange};
 
 /// Condition of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,9 +14,26 @@ pub enum FailOn {
     Inconclusive,
 }
 
+/// Treatment of a comparison that would have shown no change of any observation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blind {
+    /// It fails.
+    Fails,
+    /// It passes unless a condition is so.
+    Passes,
+}
+
+/// Standard errors between the true change and what four of five comparisons exceed: the 80 % point of the normal
+/// distribution, the power that is customary (Cohen 1988, Statistical Power Analysis, 2.4).
+const POWER: f64 = 0.8416;
+
 /// The outcome of these conditions; `None` if there are none. What could not be compared because its program failed fails
 /// all of them.
-pub fn gate(conditions: &[FailOn], comparison: &RunComparison) -> Option<ComparisonGate> {
+pub fn gate(
+    conditions: &[FailOn],
+    blind: Blind,
+    comparison: &RunComparison,
+) -> Option<ComparisonGate> {
     if conditions.is_empty() {
         return None;
     }
@@ -40,14 +57,39 @@ pub fn gate(conditions: &[FailOn], comparison: &RunComparison) -> Option<Compari
     let fails = spoiled > 0
         || (worse_by.is_some() && !worse.is_empty())
         || (inconclusive_fails && !undecided.is_empty());
-    Some(ComparisonGate {
+    let mut gate = ComparisonGate {
         worse_by,
         inconclusive_fails,
         worse,
         undecided,
         spoiled: u32::try_from(spoiled).unwrap_or(u32::MAX),
-        passes: !fails,
-    })
+        visible: Vec::new(),
+        blind: Vec::new(),
+        fails_as_blind: false,
+        passes: false,
+    };
+    for (observation, row) in counted() {
+        match visible_change(row, limit) {
+            Some(change) => gate.visible.push(VisibleChange { observation, change }),
+            None => gate.blind.push(observation),
+        }
+    }
+    gate.fails_as_blind = !fails && gate.is_blind() && blind == Blind::Fails;
+    gate.passes = !fails && !gate.fails_as_blind;
+    Some(gate)
+}
+
+/// The smallest true change for the worse that four of five such comparisons show to exceed a limit, as a fraction; `None`
+/// where not even a doubling beyond the limit is.
+///
+/// Shown means that the estimate exceeds the noise floor and its interval the limit; by chance the estimate lies below the
+/// true change.
+fn visible_change(row: &ComparedObservation, limit: f64) -> Option<f64> {
+    let standard_error = row.standard_error?;
+    let half_width = (row.ratio.high / row.ratio.low).ln() / 2.0;
+    let shown = (limit + half_width).max(row.noise_floor.unwrap_or(0.0).ln_1p());
+    let change = shown + POWER * standard_error;
+    (!row.disturbed && change - limit <= std::f64::consts::LN_2).then(|| change.exp_m1())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ mod sentences;
 mod subject;
 mod trend;
 
-pub use gate::{FailOn, gate};
+pub use gate::{Blind, FailOn, gate};
 pub use rows::{ComparisonRequest, compare};
 pub use subject::{Named, Subject, SubjectError, subjects};
 pub use trend::{TrendError, TrendRequest, trend};

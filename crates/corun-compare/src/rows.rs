@@ -409,6 +409,7 @@ impl Pair<'_> {
             pairing,
             earlier_runs: u32::try_from(between.runs).unwrap_or(u32::MAX),
             run_deviation: (pairing == Pairing::BetweenRuns).then(|| between.deviation().exp_m1()),
+            standard_error: (!self.is_with_itself()).then_some(estimate.standard_error),
             noise_floor,
             disturbed,
             restates,

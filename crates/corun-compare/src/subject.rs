@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use corun_record::{
     Actionable, AnyDocument, Arm, Caveat, Estimate, Exit, Observation, Prediction, ReadError,
-    Record, Run, Sample, StudyFigure, StudyResult, ThreadSweep, excerpt,
+    Record, Run, Sample, StudyFigure, StudyResult, ThreadSweep, Workload, excerpt,
 };
 
 use crate::facts::Facts;
@@ -134,8 +134,17 @@ fn of_study(study: StudyResult) -> Vec<Subject> {
         .collect()
 }
 
+/// Observations in the units that people read.
+fn in_its_units(workload: &Workload, mut observations: Vec<Observation>) -> Vec<Observation> {
+    for seen in &mut observations {
+        seen.unit = workload.unit_of(seen);
+    }
+    observations
+}
+
 impl From<Run> for Subject {
     fn from(run: Run) -> Self {
+        let observations = in_its_units(&run.workload, run.observations);
         let mut facts = Facts::of_host(&run.machine);
         facts.of_workload(&run.workload);
         facts.of_machine(&run.machine);
@@ -151,7 +160,7 @@ impl From<Run> for Subject {
             facts,
             operations: Some(run.workload.operations),
             arms: run.arms,
-            observations: run.observations,
+            observations,
             samples: run.samples,
             caveats: run.caveats,
         }
@@ -161,6 +170,7 @@ impl From<Run> for Subject {
 impl From<Record<ThreadSweep>> for Subject {
     fn from(record: Record<ThreadSweep>) -> Self {
         let sweep = record.body;
+        let observations = in_its_units(&sweep.workload, sweep.observations);
         let machine = record.machine.unwrap_or_default();
         let mut facts = Facts::of_host(&machine);
         facts.of_workload(&sweep.workload);
@@ -177,7 +187,7 @@ impl From<Record<ThreadSweep>> for Subject {
             facts,
             operations: Some(sweep.workload.operations),
             arms: sweep.candidates.into_iter().map(|candidate| candidate.arm).collect(),
-            observations: sweep.observations,
+            observations,
             samples: sweep.samples,
             caveats: record.caveats,
         }

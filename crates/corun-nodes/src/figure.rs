@@ -13,7 +13,7 @@ pub(crate) struct FigureKey<'a> {
     pub(crate) metric: Metric,
     arm: String,
     against: Option<&'a str>,
-    unit: &'a str,
+    unit: String,
 }
 
 impl<'a> FigureKey<'a> {
@@ -22,7 +22,7 @@ impl<'a> FigureKey<'a> {
             metric: seen.metric,
             arm: arm(&seen.arm, run.condition.as_deref()),
             against: seen.against.as_deref(),
-            unit: &seen.unit,
+            unit: run.run.workload.unit_of(seen),
         }
     }
 }
@@ -75,7 +75,7 @@ impl<'a> Figure<'a> {
             metric: self.key.metric,
             arm: self.key.arm.clone(),
             against: self.key.against.map(str::to_owned),
-            unit: self.key.unit.to_owned(),
+            unit: self.key.unit.clone(),
             mean: found.map(|it| recorded(&it.mean)),
             mean_with_outlying: with_all.map(|it| recorded(&it.mean)),
             further_node: found.and_then(|it| Some(further(it.mean.log, it.further?, nodes))),

@@ -122,7 +122,7 @@ pub use run::{
 };
 pub use run_comparison::{
     ChangeAnswer, ComparedObservation, ComparedRun, ComparisonGate, NotCompared, Pairing,
-    RunComparison, RunDifference, Sense,
+    RunComparison, RunDifference, Sense, VisibleChange,
 };
 pub use sample::{
     ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,

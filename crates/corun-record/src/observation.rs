@@ -221,7 +221,7 @@ pub struct Observation {
     /// Quantity counted or timed, where the metric alone does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// `s`, `operations/s`, the unit of a suite's table, or `1` for ratios.
+    /// `s`, `operations/s` of the workload's operation, the unit of a suite's table, or `1` for ratios.
     pub unit: String,
     /// The value and its interval.
     pub estimate: Estimate,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
-use crate::observation::{Estimate, Observation};
+use crate::observation::{Estimate, Metric, Observation};
 use crate::placement::{Arm, PlacementNotPossible};
 use crate::sample::Sample;
 
@@ -170,15 +170,33 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Unit of an observation of this work, as people read it: a rate counts the work's own operations, such as `runs/s`.
+    pub fn unit_of(&self, seen: &Observation) -> String {
+        match seen.metric {
+            Metric::Throughput if seen.unit == OPERATIONS_A_SECOND => {
+                format!("{}/s", self.operation)
+            }
+            _ => seen.unit.clone(),
+        }
+    }
+
+    /// Title of the work: a command as a shell takes it, or a workload's name.
+    pub fn title(&self) -> String {
+        match self.command.is_empty() {
+            true => self.name.clone(),
+            false => shell_words::join(&self.command),
+        }
+    }
+
     /// Label of the work on one line: a command, or a workload with its parameters.
     pub fn label(&self) -> String {
-        if !self.command.is_empty() {
-            return shell_words::join(&self.command);
-        }
         let parameters = self.parameters.iter().map(|(name, value)| format!(" {name}={value}"));
-        self.name.clone() + &parameters.collect::<String>()
+        self.title() + &parameters.collect::<String>()
     }
 }
+
+/// Unit of a throughput in documents, whatever the operations are.
+const OPERATIONS_A_SECOND: &str = "operations/s";
 
 /// Length and digest of a file: enough to notice that it was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

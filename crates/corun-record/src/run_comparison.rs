@@ -95,6 +95,10 @@ pub struct ComparedObservation {
     /// The deviation of equal runs that was reckoned with, as a fraction; absent where it does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_deviation: Option<f64>,
+    /// Standard error of the logarithm of the ratio, with the difference between equal runs; absent where a run is compared
+    /// with itself, which can show no change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_error: Option<f64>,
     /// The largest effect that identical arms can show by noise alone in either run, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<f64>,
@@ -211,6 +215,32 @@ pub struct ComparisonGate {
     /// Number of observations that could not be compared because a run is not of the work that was asked for.
     #[serde(default)]
     pub spoiled: u32,
+    /// The smallest true change for the worse that each observation would have shown; an observation that would have
+    /// shown none, not even a doubling, is not among them.
+    #[serde(default)]
+    pub visible: Vec<VisibleChange>,
+    /// The observations that would have shown no change, as indices.
+    #[serde(default)]
+    pub blind: Vec<u32>,
+    /// True if it fails for this reason alone: no observation would have shown a change.
+    #[serde(default)]
+    pub fails_as_blind: bool,
     /// True if nothing failed.
     pub passes: bool,
+}
+
+impl ComparisonGate {
+    /// True if no change of any observation would have been shown.
+    pub fn is_blind(&self) -> bool {
+        self.visible.is_empty()
+    }
+}
+
+/// Smallest true change for the worse that a gate would have shown of an observation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VisibleChange {
+    /// The observation, as an index.
+    pub observation: u32,
+    /// The change, as a fraction: four of five comparisons of a program that is worse by so much fail the gate.
+    pub change: f64,
 }

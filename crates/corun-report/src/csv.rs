@@ -1,6 +1,6 @@
 //! Observations as CSV, one a row, for spreadsheets and plots.
 
-use corun_record::{Bench, CsvText, Observation, Run};
+use corun_record::{Bench, CsvText, Observation, Run, Workload};
 
 const HEADER: [&str; 14] = [
     "workload",
@@ -39,6 +39,12 @@ fn rows<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
     table.finish()
 }
 
+/// Parameters of a built-in workload, in one field.
+pub(crate) fn parameters(workload: &Workload) -> String {
+    let assignments = workload.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+    assignments.collect::<Vec<_>>().join(" ")
+}
+
 /// The columns of an observation: metric, arm, against, unit, value, low, high and level.
 pub(crate) fn figure(seen: &Observation) -> [String; 8] {
     let metric = serde_json::to_value(seen.metric).unwrap_or_default();
@@ -56,23 +62,21 @@ pub(crate) fn figure(seen: &Observation) -> [String; 8] {
 
 fn row(run: &Run, seen: &Observation) -> [String; 14] {
     let source = serde_json::to_value(seen.source).unwrap_or_default();
-    let [metric, arm, against, unit, value, low, high, level] = figure(seen);
-    let parameters: Vec<String> =
-        run.workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let [metric, arm, against, _, value, low, high, level] = figure(seen);
     [
-        run.workload.name.clone(),
+        run.workload.title(),
         run.machine.cpu_model.clone().unwrap_or_default(),
         metric,
         arm,
         against,
-        unit,
+        run.workload.unit_of(seen),
         value,
         low,
         high,
         level,
         seen.estimate.blocks.to_string(),
         source.as_str().unwrap_or_default().to_owned(),
-        parameters.join(" "),
+        parameters(&run.workload),
         seen.of.clone().unwrap_or_default(),
     ]
 }

@@ -166,7 +166,7 @@ fn of_run(run: Run) -> Content {
         &run.ending,
     );
     let answer = answer_of(&run).unwrap_or_else(|| no_answer(&run.ending));
-    Content { workload: title(&run.workload), answer, parts: vec![part(run)], ..head }
+    Content { workload: run.workload.title(), answer, parts: vec![part(run)], ..head }
 }
 
 /// Work as the list of runs has it: the middle of a long command is left out.
@@ -174,22 +174,20 @@ pub fn listed(workload: &str) -> Cow<'_, str> {
     shortened(workload, MOST)
 }
 
-/// Title of the work: a workload's name, or a command as a shell takes it.
-pub(crate) fn title(workload: &Workload) -> String {
-    match workload.command.is_empty() {
-        true => workload.name.clone(),
-        false => shell_words::join(&workload.command),
-    }
+fn part(run: Run) -> Part {
+    part_of(run.workload, run.arms, run.samples, run.observations)
 }
 
-fn part(run: Run) -> Part {
-    Part {
-        workload: title(&run.workload),
-        operation: run.workload.operation,
-        arms: run.arms,
-        samples: run.samples,
-        observations: run.observations,
+fn part_of(
+    workload: Workload,
+    arms: Vec<Arm>,
+    samples: Vec<Sample>,
+    mut observations: Vec<Observation>,
+) -> Part {
+    for seen in &mut observations {
+        seen.unit = workload.unit_of(seen);
     }
+    Part { workload: workload.label(), operation: workload.operation, arms, samples, observations }
 }
 
 fn answer_of(run: &Run) -> Option<String> {
@@ -328,14 +326,10 @@ fn of_sweep(record: Record<ThreadSweep>) -> Content {
     let ending = no_answer(&record.ending);
     let (head, sweep) = of_record("threads", record);
     let answer = sweep.answer.map_or(ending, |it| it.sentence);
-    let part = Part {
-        workload: title(&sweep.workload),
-        operation: sweep.workload.operation,
-        arms: sweep.candidates.into_iter().map(|it| it.arm).collect(),
-        samples: sweep.samples,
-        observations: sweep.observations,
-    };
-    Content { workload: part.workload.clone(), answer, parts: vec![part], ..head }
+    let workload = sweep.workload.title();
+    let arms = sweep.candidates.into_iter().map(|it| it.arm).collect();
+    let part = part_of(sweep.workload, arms, sweep.samples, sweep.observations);
+    Content { workload, answer, parts: vec![part], ..head }
 }
 
 fn of_capacity(record: Record<CapacityCurve>) -> Content {
@@ -354,14 +348,9 @@ fn of_capacity(record: Record<CapacityCurve>) -> Content {
         );
         used + &smt_yield.unwrap_or_default()
     });
-    let part = Part {
-        workload: title(&curve.workload),
-        operation: curve.workload.operation,
-        arms: curve.arms,
-        samples: curve.samples,
-        observations: curve.observations,
-    };
-    Content { workload: part.workload.clone(), answer, parts: vec![part], ..head }
+    let workload = curve.workload.title();
+    let part = part_of(curve.workload, curve.arms, curve.samples, curve.observations);
+    Content { workload, answer, parts: vec![part], ..head }
 }
 
 fn of_simulation(record: Record<Simulation>) -> Content {

@@ -12,7 +12,7 @@ use corun_record::{
 };
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::content::{Content, Part, title};
+use crate::content::{Content, Part};
 use crate::error::StoreError;
 use crate::keep::{
     Origin, answer, insert_frame, insert_run, insert_samples, packed, taken_apart, unpacked_line,
@@ -89,7 +89,7 @@ impl Growing {
     pub fn begin_part(&mut self, started: &str, workload: &Workload, arms: &[Arm]) {
         self.index += 1;
         let part = Part {
-            workload: title(workload),
+            workload: workload.label(),
             operation: workload.operation.clone(),
             arms: arms.to_vec(),
             ..Part::default()

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use corun_files::InputKind;
 use corun_record::{excerpt, shown};
+use corun_store::RunKind;
 
 use crate::keeping;
 use crate::problem::Problem;
@@ -14,6 +15,17 @@ use crate::problem::Problem;
 /// True if this name stands for a file.
 pub(crate) fn is_file(name: &str) -> bool {
     name == "-" || name.contains('/') || name.ends_with(".json") || Path::new(name).exists()
+}
+
+/// The kept run that a word names which follows an option for a file, as in `runs export --csv last`: nobody has a file of
+/// the name of a run without a folder or an ending.
+pub(crate) fn run_in_place_of_file(file: Option<&Path>) -> Option<String> {
+    let name = file?.to_str()?;
+    if name.contains(['/', '.']) || is_file(name) {
+        return None;
+    }
+    let store = keeping::existing().ok()??;
+    store.find(name, RunKind::Finished).ok().map(|_| name.to_owned())
 }
 
 /// The JSON of the document that this name stands for.

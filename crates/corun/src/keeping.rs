@@ -52,6 +52,11 @@ pub(crate) fn set(store: StoreArguments, command: String, is_kept: bool) {
     let _ = REQUEST.set(KeepRequest { store, command, is_kept });
 }
 
+/// The subcommand that runs, such as `bench run`.
+pub(crate) fn subcommand() -> &'static str {
+    REQUEST.get().map_or("", |it| it.command.as_str())
+}
+
 /// The file of the store; `None` where nothing is to be kept.
 ///
 /// # Errors

@@ -7,10 +7,11 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, ColorChoice, Command, CommandFactory, FromArgMatches, ValueEnum};
 use corun_record::{excerpt, on_one_line, shown};
 
+use crate::command::is_program;
 use crate::problem::{Problem, complain};
 use crate::{CommandLine, help, terminal, version};
 
@@ -29,7 +30,7 @@ pub(crate) fn command_line() -> Result<(CommandLine, String), ExitCode> {
     terminal::set_colour(colour);
     parsed(grammar().color(colour), &typed).map_err(|mistake| match mistake {
         Mistake::Clap(error) => report(&error),
-        Mistake::OptionAfterCommand(problem) => problem.report(),
+        Mistake::NotValid(problem) => problem.report(),
     })
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn command_line() -> Result<(CommandLine, String), ExitCode> {
 #[derive(Debug)]
 enum Mistake {
     Clap(Box<clap::Error>),
-    OptionAfterCommand(Problem),
+    NotValid(Problem),
 }
 
 impl From<clap::Error> for Mistake {
@@ -56,15 +57,18 @@ pub(crate) fn again(typed: &[OsString]) -> Result<CommandLine, Problem> {
             mistake_alone(&error.render().to_string()),
             "The run was begun by another version of corun: measure it again.",
         ),
-        Mistake::OptionAfterCommand(problem) => problem,
+        Mistake::NotValid(problem) => problem,
     });
     parsed.map(|(line, _)| line)
 }
 
 fn parsed(mut grammar: Command, typed: &[OsString]) -> Result<(CommandLine, String), Mistake> {
-    let matches = grammar.try_get_matches_from_mut(typed)?;
+    let matches = grammar.try_get_matches_from_mut(typed).map_err(|error| {
+        program_in_place_of_subcommand(&error, typed)
+            .map_or_else(|| error.into(), Mistake::NotValid)
+    })?;
     if let Some(problem) = option_after_command(&grammar, &matches, typed) {
-        return Err(Mistake::OptionAfterCommand(problem));
+        return Err(Mistake::NotValid(problem));
     }
     let line =
         CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))?;
@@ -93,6 +97,31 @@ fn colour_asked(typed: &[OsString]) -> ColorChoice {
         colour = ColorChoice::from_str(value, false).unwrap_or(colour);
     }
     colour
+}
+
+/// The problem of a program where corun expects a subcommand, with the subcommands that take one.
+fn program_in_place_of_subcommand(error: &clap::Error, typed: &[OsString]) -> Option<Problem> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let start = typed.iter().skip(1).position(|word| word == name.as_str())? + 1;
+    // Of corun itself: `bench ls` is no program.
+    let is_first = typed[1..start].iter().all(|it| it.as_encoded_bytes().starts_with(b"-"));
+    if !is_first || !is_program(OsStr::new(name)) {
+        return None;
+    }
+    let command = &typed[start..];
+    let has_option = command.iter().any(|word| word.as_encoded_bytes().starts_with(b"-"));
+    let line = format!("{}{}", if has_option { "-- " } else { "" }, line_of(command));
+    Some(Problem::usage(
+        format!("expected a subcommand, found the program {}", excerpt(&shown(name))),
+        format!(
+            "How many workers it should have: corun threads {line}\n  What siblings do to it: corun measure {line}"
+        ),
+    ))
 }
 
 /// The problem of an option in a command that is not set apart by `--`.
@@ -242,7 +271,7 @@ mod tests {
         let typed: Vec<OsString> =
             shell_words::split(line).unwrap().into_iter().map(OsString::from).collect();
         parsed(grammar(), &typed).map_err(|mistake| match mistake {
-            Mistake::OptionAfterCommand(problem) => problem.to_string(),
+            Mistake::NotValid(problem) => problem.to_string(),
             Mistake::Clap(error) => panic!("{error}"),
         })
     }
@@ -291,6 +320,24 @@ mod tests {
         corun: expected corun's options before the command, or `--` in front of it, found -- after npm
           An option of npm needs `--` before the command: corun smt run --state off -- npm run -- --yes
         ");
+    }
+
+    #[test]
+    fn a_program_without_a_subcommand_is_told_which_take_one() {
+        insta::assert_snapshot!(said("corun --no-store sh -c true").unwrap_err(), @r"
+        corun: expected a subcommand, found the program sh
+          How many workers it should have: corun threads -- sh -c true
+          What siblings do to it: corun measure -- sh -c true
+        ");
+        insta::assert_snapshot!(said("corun /bin/sh FILE").unwrap_err(), @r"
+        corun: expected a subcommand, found the program /bin/sh
+          How many workers it should have: corun threads /bin/sh FILE
+          What siblings do to it: corun measure /bin/sh FILE
+        ");
+        for line in ["corun ./missing", "corun measrue sh", "corun bench sh"] {
+            let typed: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(matches!(parsed(grammar(), &typed), Err(Mistake::Clap(_))), "{line}");
+        }
     }
 
     #[test]

@@ -111,6 +111,14 @@ pub(crate) fn words(text: &str) -> Result<Words, String> {
     }
 }
 
+/// A command in one argument, which a shell may have to read.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub(crate) fn line(text: &str) -> Result<String, String> {
+    words(text).map(|_| text.to_owned())
+}
+
 /// Logical CPUs, one at least.
 pub(crate) fn cpus(text: &str) -> Result<CpuSet, String> {
     let cpus = CpuSet::from_list(text).map_err(|error| error.to_string())?;
@@ -120,13 +128,14 @@ pub(crate) fn cpus(text: &str) -> Result<CpuSet, String> {
     }
 }
 
-/// `90s`, `5m`, `1h 30m`, and more than nothing.
+/// `90s`, `5m`, `1h 30m`, or a plain number of seconds, and more than nothing.
 ///
 /// # Errors
 /// A sentence on what was expected.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
+    let seconds = text.parse().ok().map(Duration::try_from_secs_f64);
+    match seconds.and_then(Result::ok).or_else(|| humantime::parse_duration(text).ok()) {
+        Some(duration) if !duration.is_zero() => Ok(duration),
         _ => Err(format!("expected a time such as 500ms, 90s or 5m, found \"{text}\"")),
     }
 }
@@ -211,9 +220,11 @@ mod tests {
     }
 
     #[test]
-    fn a_time_has_a_unit_and_is_not_nothing() {
+    fn a_time_has_a_unit_or_is_in_seconds_and_is_not_nothing() {
         assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
-        for wrong in ["", "0s", "5", "-1s", "soon"] {
+        assert_eq!(duration("5"), Ok(Duration::from_secs(5)));
+        assert_eq!(duration("0.5"), Ok(Duration::from_millis(500)));
+        for wrong in ["", "0s", "0", "-5", "-1s", "inf", "nan", "1e300", "soon"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
     }

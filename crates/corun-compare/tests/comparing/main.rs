@@ -5,7 +5,7 @@ mod made_up;
 mod over_time;
 mod tables;
 
-use corun_compare::{ComparisonRequest, FailOn, Named, Subject, compare, gate, subjects};
+use corun_compare::{Blind, ComparisonRequest, FailOn, Named, Subject, compare, gate, subjects};
 use corun_record::{ChangeAnswer, ComparedObservation, Metric, Pairing, RunComparison};
 use made_up::run;
 use serde_json::{Value, json};
@@ -131,8 +131,16 @@ fn what_other_programs_took_is_no_change_of_the_program() {
     let seen = row(&loaded, Metric::Makespan, "spread");
     assert_eq!((seen.answer, seen.disturbed), (ChangeAnswer::Inconclusive, true));
     assert!(seen.sentence.contains("other programs took the workers' CPUs"), "{}", seen.sentence);
-    let gate = gate(&[FailOn::WorseBy(0.02)], &loaded).unwrap();
-    assert!(gate.passes && gate.undecided.len() == 2, "{gate:?}");
+    let conditions = [FailOn::WorseBy(0.02)];
+    let blind = gate(&conditions, Blind::Fails, &loaded).unwrap();
+    assert!(!blind.passes && blind.fails_as_blind && blind.is_blind(), "{blind:?}");
+    assert_eq!((blind.undecided.len(), blind.blind.len()), (2, 2));
+    let allowed = gate(&conditions, Blind::Passes, &loaded).unwrap();
+    assert!(allowed.passes && !allowed.fails_as_blind && allowed.is_blind(), "{allowed:?}");
+    // What is not decided fails as such where that is asked for.
+    let either = [FailOn::WorseBy(0.02), FailOn::Inconclusive];
+    let undecided = gate(&either, Blind::Fails, &loaded).unwrap();
+    assert!(!undecided.passes && !undecided.fails_as_blind, "{undecided:?}");
 }
 
 #[test]
@@ -150,7 +158,7 @@ fn what_says_the_same_is_counted_once() {
 fn a_gate_fails_by_the_interval_and_not_by_the_point() {
     let base = run(1, [10.0, 12.0]);
     let of = |other: &Value, history: &[Value], conditions: &[FailOn]| {
-        gate(conditions, &compared(&base, other, history)).expect("conditions")
+        gate(conditions, Blind::Fails, &compared(&base, other, history)).expect("conditions")
     };
     let by_two = [FailOn::WorseBy(0.02)];
     let either = [FailOn::WorseBy(0.02), FailOn::Inconclusive];
@@ -165,7 +173,82 @@ fn a_gate_fails_by_the_interval_and_not_by_the_point() {
     assert!(equal.passes && equal.undecided.is_empty(), "{equal:?}");
     let better = of(&run(2, [12.0, 14.4]), &[], &either);
     assert!(better.passes && better.undecided.is_empty(), "{better:?}");
-    assert!(gate(&[], &compared(&base, &little, &[])).is_none());
+    assert!(gate(&[], Blind::Fails, &compared(&base, &little, &[])).is_none());
+}
+
+/// Document of one arm whose time has this logarithm, and is known within this standard error by ten blocks.
+fn timed(index: u32, log: f64, standard_error: f64) -> Value {
+    let mut document = run(index, [1.0, 1.0]);
+    document["observations"]
+        .as_array_mut()
+        .expect("a list")
+        .retain(|it| it["metric"] == "makespan" && it["arm"] == "spread");
+    // The 97.5 % point of Student's t with nine degrees of freedom.
+    let reach = 2.2622 * standard_error;
+    let estimate = &mut document["observations"][0]["estimate"];
+    for (limit, distance) in [("low", -reach), ("value", 0.0), ("high", reach)] {
+        estimate[limit] = (log + distance).exp().into();
+    }
+    document
+}
+
+/// Numbers of the normal distribution: the sum of twelve uniform ones less six, from a linear congruential generator
+/// (Knuth 1997, 3.3.4).
+fn normal(state: &mut u64) -> f64 {
+    let mut uniform = || {
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+}
+
+#[test]
+fn a_gate_fails_in_four_of_five_cases_at_the_change_that_it_says() {
+    let conditions = [FailOn::WorseBy(0.02)];
+    let (within, between) = (0.01, corun_stats::FLOOR_DEVIATION);
+    let of = |logs: [f64; 2]| {
+        let compared = compared(&timed(1, logs[0], within), &timed(2, logs[1], within), &[]);
+        gate(&conditions, Blind::Fails, &compared).expect("a condition")
+    };
+    let [said] = of([0.0, 0.0]).visible[..] else { panic!("one observation") };
+    let mut state = 2026;
+    let mut noisy = |log: f64| log + between * normal(&mut state) + within * normal(&mut state);
+    let failed = (0..250).filter(|_| !of([noisy(0.0), noisy(said.change.ln_1p())]).passes).count();
+    assert!((180..=220).contains(&failed), "{failed} of 250 at {said:?}");
+}
+
+#[test]
+fn what_a_gate_would_have_seen_depends_on_the_intervals_and_the_noise_floor() {
+    let conditions = [FailOn::WorseBy(0.02)];
+    let of = |base: &Value, other: &Value| {
+        gate(&conditions, Blind::Fails, &compared(base, other, &[])).expect("a condition")
+    };
+    let visible = |standard_error: f64| {
+        let gate = of(&timed(1, 0.0, standard_error), &timed(2, 0.0, standard_error));
+        gate.visible.first().map(|it| it.change)
+    };
+    let [narrow, wide] = [visible(0.001), visible(0.05)].map(|it| it.expect("a change"));
+    assert!(0.05 < narrow && narrow < wide, "{narrow} {wide}");
+    assert_eq!(visible(0.4), None, "not even a doubling");
+    // Beside its equal nothing changes, however narrow the interval is.
+    let itself = timed(1, 0.0, 0.001);
+    assert!(of(&itself, &itself).fails_as_blind);
+    // Arms of one run, block by block, and identical arms that differ by a fifth.
+    let mut document = run(1, [10.0, 10.0]);
+    let arms = |document: &Value| {
+        let pair = [named("run#spread", document), named("run#full", document)];
+        let gate = gate(&conditions, Blind::Fails, &compare(&pair, &[], &REQUEST).0);
+        gate.expect("a condition").visible[0].change
+    };
+    let by_block = arms(&document);
+    assert!(0.02 < by_block && by_block < 0.04, "{by_block}");
+    for seen in document["observations"].as_array_mut().expect("a list") {
+        if seen["metric"] == "noise_floor" {
+            seen["estimate"]["value"] = 0.2.into();
+        }
+    }
+    assert!(arms(&document) > 0.2);
 }
 
 /// A run whose caveats have this kind.
@@ -185,7 +268,7 @@ fn a_run_whose_program_failed_is_not_compared_and_passes_no_gate() {
         let [refused] = &comparison.not_compared[..] else { panic!("{comparison:?}") };
         assert!(refused.spoiled && refused.reason.ends_with(said), "{refused:?}");
         for condition in [FailOn::WorseBy(0.02), FailOn::Inconclusive] {
-            let gate = gate(&[condition], &comparison).expect("a condition");
+            let gate = gate(&[condition], Blind::Fails, &comparison).expect("a condition");
             assert_eq!((gate.passes, gate.spoiled), (false, 1));
         }
     }
@@ -210,8 +293,14 @@ fn what_disturbed_a_run_is_said_of_the_comparison() {
 fn a_yield_that_falls_because_single_workers_got_faster_is_not_worse() {
     let comparison = compared(&run(1, [10.0, 12.0]), &run(2, [12.0, 12.0]), &[]);
     assert_eq!(row(&comparison, Metric::SmtYield, "full").answer, ChangeAnswer::Lower);
-    let gate = gate(&[FailOn::WorseBy(0.02)], &comparison).unwrap();
-    assert!(gate.passes && gate.worse.is_empty(), "{gate:?}");
+    let by_two = [FailOn::WorseBy(0.02)];
+    let passed = gate(&by_two, Blind::Fails, &comparison).unwrap();
+    assert!(passed.passes && passed.worse.is_empty(), "{passed:?}");
+    // Alone it is nothing that gets worse, and a gate on it would see nothing.
+    let mut yields = comparison;
+    yields.observations.retain(|it| it.metric == Metric::SmtYield);
+    let blind = gate(&by_two, Blind::Fails, &yields).unwrap();
+    assert!(blind.fails_as_blind && blind.blind.is_empty(), "{blind:?}");
 }
 
 #[test]

@@ -56,6 +56,25 @@ fn capital(sentence: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
+/// The changes for the worse that the comparison would have shown, if it had been made.
+fn what_would_have_been_seen(gate: &ComparisonGate) -> Vec<String> {
+    let changes = || gate.visible.iter().map(|it| it.change);
+    let [least, most] =
+        [changes().fold(f64::INFINITY, f64::min), changes().fold(0.0, f64::max)].map(percent);
+    let mut parts = match gate.is_blind() {
+        true if gate.fails_as_blind => return Vec::new(),
+        true => vec!["nothing could have been seen".to_owned()],
+        false if least == most => vec![format!("a change of {least} would have been seen")],
+        false => {
+            vec![format!("changes of {least} to {most}, by observation, would have been seen")]
+        }
+    };
+    if !gate.is_blind() && !gate.blind.is_empty() {
+        parts.push(format!("{} could have shown none", plural(gate.blind.len(), "observation")));
+    }
+    parts
+}
+
 /// The outcome of `--fail-on`.
 pub fn gate(gate: &ComparisonGate) -> String {
     let mut parts = Vec::new();
@@ -75,7 +94,12 @@ pub fn gate(gate: &ComparisonGate) -> String {
         1 => parts.push("a run that failed, which fails it".to_owned()),
         many => parts.push(format!("{many} workloads of runs that failed, which fails it")),
     }
-    let outcome = if gate.passes { "passed" } else { "failed" };
+    parts.extend(what_would_have_been_seen(gate));
+    let outcome = match gate.passes {
+        true => "passed",
+        false if gate.fails_as_blind => "failed, because nothing could have been seen",
+        false => "failed",
+    };
     match parts.is_empty() {
         true => format!("--fail-on: {outcome}."),
         false => format!("--fail-on: {outcome} ({}).", parts.join("; ")),

@@ -1,7 +1,7 @@
 use corun_record::{
     Caveat, ChangeAnswer, ComparedObservation, ComparedRun, ComparisonGate, Estimate, Metric,
     NotCompared, Pairing, Record, RunComparison, RunDifference, Sense, Source, Trend, TrendChange,
-    TrendPoint, TrendRun, TrendSeries,
+    TrendPoint, TrendRun, TrendSeries, VisibleChange,
 };
 
 use super::*;
@@ -28,6 +28,7 @@ fn row(metric: Metric, arm: &str, ratio: Estimate, answer: ChangeAnswer) -> Comp
         pairing: Pairing::BetweenRuns,
         earlier_runs: 3,
         run_deviation: Some(0.012),
+        standard_error: Some(0.015),
         noise_floor: Some(0.004),
         disturbed: false,
         restates: false,
@@ -67,6 +68,12 @@ fn record() -> Record<RunComparison> {
             worse: vec![0],
             undecided: vec![1],
             spoiled: 0,
+            visible: vec![
+                VisibleChange { observation: 0, change: 0.063 },
+                VisibleChange { observation: 1, change: 0.071 },
+            ],
+            blind: Vec::new(),
+            fails_as_blind: false,
             passes: false,
         }),
     };

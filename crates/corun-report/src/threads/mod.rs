@@ -9,6 +9,7 @@ use corun_record::{
 };
 
 use crate::bars::{Bar, bars};
+use crate::csv::parameters;
 use crate::figures::{interval, is_sensible, joules, ratio, seconds};
 use crate::grid::NO_BREAK;
 use crate::prose::{self, plural};
@@ -81,8 +82,19 @@ pub(crate) fn table(sweep: &ThreadSweep) -> Table {
 pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
     let sweep = &sweep.body;
     let mut table = CsvText::with_header([
-        "arm", "workers", "cpus", "standing", "blocks", "metric", "unit", "value", "low", "high",
+        "arm",
+        "workers",
+        "cpus",
+        "standing",
+        "blocks",
+        "metric",
+        "unit",
+        "value",
+        "low",
+        "high",
         "level",
+        "workload",
+        "parameters",
     ]);
     for seen in &sweep.observations {
         let Some(candidate) = sweep.candidates.iter().find(|it| it.arm.id == seen.arm) else {
@@ -97,11 +109,13 @@ pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
             name(serde_json::to_value(candidate.standing).unwrap_or_default()),
             candidate.blocks.to_string(),
             name(serde_json::to_value(seen.metric).unwrap_or_default()),
-            seen.unit.clone(),
+            sweep.workload.unit_of(seen),
             seen.estimate.value.to_string(),
             seen.estimate.low.to_string(),
             seen.estimate.high.to_string(),
             seen.estimate.level.to_string(),
+            sweep.workload.title(),
+            parameters(&sweep.workload),
         ]);
     }
     table.finish()

@@ -35,6 +35,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use corun_machine::switch::{LeftBecause, left_by_corun};
 
+pub(crate) use self::program::is_program;
 use crate::problem::{Problem, say};
 
 /// Subcommands of corun.

@@ -2,6 +2,7 @@
 //!
 //! The options are those of every command that measures programs.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -99,6 +100,8 @@ impl ServiceArguments {
                 "Leave these options out.",
             ));
         }
+        let words: Vec<OsString> = server.0.iter().chain(&load.0).cloned().collect();
+        context.check_workers(&words)?;
         Ok(Some(WorkRequest::Service(Box::new(ServiceRequest {
             server: server.0.clone(),
             load: load.0.clone(),

@@ -2,7 +2,7 @@
 //!
 //! The options are those of every command that measures a program.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ use super::program::{self, SearchPath};
 use crate::options::TIMEOUT;
 use crate::problem::Problem;
 use crate::standard_input;
-use crate::values::{self, Words};
+use crate::values;
+use crate::{help, keeping};
 
 /// The work to run.
 #[derive(Debug, Args)]
@@ -43,8 +44,8 @@ pub(super) struct WorkArguments {
     #[arg(long)]
     pub(super) steady: bool,
     /// Run this command before each sample, outside the timing; `{workers}` in it is replaced, too
-    #[arg(long, value_name = "COMMAND", value_parser = values::words)]
-    pub(super) prepare: Option<Words>,
+    #[arg(long, value_name = "COMMAND", value_parser = values::line)]
+    pub(super) prepare: Option<String>,
     /// Take throughput from the command's output: the last match of the expression's one group
     #[arg(long, value_name = "REGEX", value_parser = values::one_group)]
     #[arg(conflicts_with_all = ["steady", "workload"])]
@@ -108,13 +109,14 @@ impl WorkArguments {
             return Err(nothing_to_run());
         }
         let environment = context.environment();
-        context.check(&self.command, &environment)?;
+        let argv = program::resolve_on(&self.command, context.search(&environment))?;
+        context.check_workers(&argv)?;
         let input = standard_input::file(context.stdin.as_deref())?;
         if input.is_none() {
             standard_input::leave_unread();
         }
         Ok(WorkRequest::Command(CommandRequest {
-            argv: self.command.clone(),
+            argv,
             copies: self.copies.is_some(),
             per_worker: self.work == Share::PerWorker,
             environment,
@@ -136,7 +138,8 @@ impl WorkArguments {
             return Err(nothing_to_run());
         }
         let environment = context.environment();
-        context.check(&self.command, &environment)?;
+        program::check_on(&self.command, context.search(&environment))?;
+        context.check_workers(&self.command)?;
         let input = standard_input::file(context.stdin.as_deref())?;
         let directory = context.cwd.clone();
         let context = ProcessContext { environment: Some(environment), directory, input };
@@ -151,11 +154,12 @@ impl WorkArguments {
         &self,
         context: &ContextArguments,
     ) -> Result<Option<Command>, Problem> {
-        let Some(Words(argv)) = &self.prepare else { return Ok(None) };
+        let Some(line) = &self.prepare else { return Ok(None) };
         let environment = context.environment();
-        context.check(argv, &environment)?;
+        let argv = program::resolve_line(line, context.search(&environment))?;
+        context.check_workers(&argv)?;
         Ok(Some(Command {
-            argv: argv.clone(),
+            argv,
             environment,
             directory: context.cwd.clone(),
             input: None,
@@ -169,25 +173,31 @@ impl WorkArguments {
 fn nothing_to_run() -> Problem {
     Problem::usage(
         "expected a command or `--workload NAME`, found neither",
-        "For instance: corun measure ./job, or corun threads -- ./solver -j {workers}",
+        match help::examples_of(keeping::subcommand()) {
+            [example, ..] => format!("For instance: {}", example.line),
+            [] => "For instance: corun measure ./job".to_owned(),
+        },
     )
 }
 
 impl ContextArguments {
-    /// Checks that there is such a program; if not, names other ways to type it.
-    fn check(
-        &self,
-        command: &[OsString],
-        environment: &[(OsString, OsString)],
-    ) -> Result<(), Problem> {
+    /// Search path of a program in this environment.
+    fn search<'a>(&'a self, environment: &'a [(OsString, OsString)]) -> SearchPath<'a> {
         let path = environment.iter().find(|(name, _)| name == "PATH");
-        program::check_on(
-            command,
-            SearchPath {
-                path: path.map(|(_, path)| path.as_os_str()),
-                directory: self.cwd.as_deref(),
-            },
-        )
+        SearchPath {
+            path: path.map(|(_, path)| path.as_os_str()),
+            directory: self.cwd.as_deref(),
+            has_env_option: true,
+        }
+    }
+
+    /// Checks how the number of workers is spelt in a command and the variables that are set for it.
+    ///
+    /// # Errors
+    /// If it is spelt otherwise than `{workers}`.
+    pub(super) fn check_workers(&self, command: &[OsString]) -> Result<(), Problem> {
+        let values = self.env.iter().map(|(_, value)| OsStr::new(value));
+        program::check_workers(command.iter().map(OsString::as_os_str).chain(values))
     }
 
     /// The whole environment of a command.

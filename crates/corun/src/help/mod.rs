@@ -43,6 +43,7 @@ pub(crate) fn exit_codes(path: &str) -> Vec<(String, &'static str)> {
     }
     if path == "compare" {
         codes.push(("1".to_owned(), "Or what --fail-on names is so."));
+        codes.push(("5".to_owned(), "Or no change could have been seen with --fail-on."));
     }
     codes
 }
@@ -135,6 +136,7 @@ mod tests {
         }
         assert!(help("smt run").contains("The exit status of the command."));
         assert!(help("compare").contains("1  Or what --fail-on names is so."));
+        assert!(help("compare").contains("5  Or no change could have been seen with --fail-on."));
         let page = include_str!("../../../../docs/command-line.md");
         for exit in Exit::ALL {
             assert!(page.contains(&format!("| {} | {} |", exit as u8, exit.meaning())), "{exit:?}");

@@ -63,14 +63,40 @@ fn worse_by_more_than_the_limit_ends_with_status_1() {
     assert_eq!(worse.exit, Some(1), "{}", worse.errors);
     assert_eq!(worse.errors, "corun: --fail-on: the comparison failed\n");
     assert!(worse.output.contains("of spread: worse: 1.250 times"), "{}", worse.output);
-    assert!(worse.output.contains("--fail-on: failed (worse by more than 2.0 %: 1 shown)"));
+    let said = "--fail-on: failed (worse by more than 2.0 %: 1 shown; a change of ";
+    assert!(worse.unwrapped().contains(said), "{}", worse.output);
     assert_eq!(outcome(&["compare"], &[&old, &new]).exit, Some(0));
     assert_eq!(outcome(&gate, &[&new, &old]).exit, Some(0));
     let open = outcome(&gate, &[&old, &little]);
     assert_eq!(open.exit, Some(0));
     assert!(open.output.contains("1 not decided, which does not fail it"), "{}", open.output);
+    assert!(open.unwrapped().contains("% would have been seen"), "{}", open.output);
     let both = outcome(&["compare", "--fail-on=worse:2%,inconclusive"], &[&old, &little]);
     assert_eq!(both.exit, Some(1), "{}", both.output);
+}
+
+#[test]
+fn a_gate_that_could_see_nothing_ends_with_status_5_unless_that_is_allowed() {
+    let mut runs = Runs::new();
+    let old = runs.file("a", 1.0);
+    for sample in runs.measured["samples"].as_array_mut().expect("a list") {
+        sample["evidence"]["cpu_wait"] = 0.5.into();
+    }
+    let loaded = runs.file("bb", 0.9);
+    let reported = |conditions: &str| {
+        let outcome = outcome(&["compare", "--brief", conditions], &[&old, &loaded]);
+        assert!(outcome.unwrapped().contains("nothing could have been seen"), "{}", outcome.output);
+        outcome.reported(runs.scratch.path())
+    };
+    insta::assert_snapshot!(reported("--fail-on=worse:2%"), @r"
+    exit 5
+    corun: --fail-on: expected a comparison that shows a doubling at least, found none: nothing could have been seen
+      Measure other runs, on an idle machine and for longer, or pass all the same with --allow-blind.
+    ");
+    let allowed = outcome(&["compare", "--fail-on=worse:2%", "--allow-blind"], &[&old, &loaded]);
+    assert_eq!((allowed.exit, allowed.errors.as_str()), (Some(0), ""));
+    assert!(allowed.unwrapped().contains("nothing could have been seen"), "{}", allowed.output);
+    assert_eq!(outcome(&["compare", "--allow-blind"], &[&old, &loaded]).exit, Some(2));
 }
 
 #[test]

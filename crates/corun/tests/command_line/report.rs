@@ -1,5 +1,7 @@
 //! `corun report`: pages and pictures of what other commands wrote.
 
+use std::process::Command;
+
 use corun_record::{Document, Run};
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure};
@@ -72,4 +74,69 @@ fn what_is_no_run_is_named_and_leaves_no_page() {
     let outcome = report(&scratch, &["missing.json"]);
     assert_eq!(outcome.exit, Some(2));
     assert!(outcome.errors.starts_with("corun: missing.json: "), "{}", outcome.errors);
+}
+
+#[test]
+fn a_kept_run_has_the_forms_that_its_command_writes() {
+    let scratch = Scratch::new();
+    let kept = |mut command: Command| {
+        command.env("CORUN_STORE", scratch.file("corun.db")).current_dir(scratch.path());
+        let outcome = Outcome::of(&mut command);
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{}", outcome.output);
+        outcome.output
+    };
+    let mut command = measure("spread,stacked", FEWEST);
+    command.args([
+        "--csv=run.csv",
+        "--latex=run.tex",
+        "--markdown=run.md",
+        "--",
+        "sh",
+        "-c",
+        "exit 0",
+    ]);
+    kept(command);
+    kept(corun(["report", "--csv=again.csv", "--latex=again.tex", "--markdown=again.md"]));
+    for form in ["csv", "tex", "md"] {
+        let again = scratch.read(&format!("again.{form}"));
+        assert_eq!(scratch.read(&format!("run.{form}")), again, "{form}");
+    }
+    assert!(!scratch.file("report.html").exists());
+    let table = kept(corun(["report", "--csv", "last"]));
+    assert_eq!(table, scratch.read("run.csv"));
+    assert!(table.contains("\nsh -c 'exit 0',") && table.contains(",runs/s,"), "{table}");
+    // What the store exports says the same, of the run that is named and of no other.
+    let mut command = measure("spread", FEWEST);
+    command.args(["--workload=fib", "--sample-time=1ms"]);
+    kept(command);
+    let samples = kept(corun(["runs", "export", "--csv", "last~1"]));
+    let is_of_it = |row: &str| row.contains("sh -c 'exit 0'");
+    assert!(samples.lines().count() > 2 && samples.lines().skip(1).all(is_of_it), "{samples}");
+    assert!(!scratch.file("last").exists() && !scratch.file("last~1").exists());
+    let document = kept(corun(["runs", "export", "--json", "last"]));
+    assert_eq!(Run::from_json(&document).expect("a run").workload.name, "fib");
+    let samples = kept(corun(["runs", "export", "--csv", "last"]));
+    assert!(samples.contains(",fib call=") && !samples.contains("exit 0"), "{samples}");
+    kept(corun(["runs", "export", "--directory", "all"]));
+    let observations = scratch.read("all/observations.csv");
+    assert!(
+        observations.contains(",runs/s,") && observations.contains(",additions/s,"),
+        "{observations}"
+    );
+    assert!(!observations.contains("operations/s"), "{observations}");
+    // The same unit is compared, whichever way a document has it.
+    let compared = kept(corun(["compare", "last~1#spread", "last~1#stacked"]));
+    assert!(compared.contains("runs/s") && !compared.contains("operations/s"), "{compared}");
+    let mut command =
+        corun(["schedule", "--topology=1x2x1", "--policy=cfs", "--load=batch:jobs=2"]);
+    command.env("CORUN_STORE", scratch.file("corun.db")).current_dir(scratch.path());
+    Outcome::of(&mut command);
+    let mut command = corun(["report", "--latex=none.tex"]);
+    command.env("CORUN_STORE", scratch.file("corun.db")).current_dir(scratch.path());
+    let refused = Outcome::of(&mut command).reported(scratch.path());
+    insta::assert_snapshot!(refused, @r"
+    exit 2
+    corun: last: expected a document with a form in LaTeX, found corun-schedule
+      Its page has all of its tables (-o FILE), and `--json` of `corun runs export` its figures.
+    ");
 }

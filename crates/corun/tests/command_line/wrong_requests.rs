@@ -25,7 +25,7 @@ fn a_command_is_needed() {
     insta::assert_snapshot!(reported(&[]), @r"
     exit 2
     corun: expected a command or `--workload NAME`, found neither
-      For instance: corun measure ./job, or corun threads -- ./solver -j {workers}
+      For instance: corun measure ./solver input.dat
     ");
     insta::assert_snapshot!(reported(&["true", "--max-time=1s"]), @r"
     exit 2

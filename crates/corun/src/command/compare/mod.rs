@@ -5,8 +5,8 @@ mod over_time;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_compare::{ComparisonRequest, FailOn, compare, gate};
-use corun_record::{Document, Exit, Metric, Record, RunComparison};
+use corun_compare::{Blind, ComparisonRequest, FailOn, compare, gate};
+use corun_record::{ComparisonGate, Document, Exit, Metric, Record, RunComparison};
 
 use super::named_runs::{NamedRuns, metric};
 use crate::answer::Head;
@@ -42,9 +42,13 @@ pub(crate) struct Arguments {
     metric: Vec<Metric>,
     #[command(flatten)]
     practical: PracticalArguments,
-    /// Exit with status 1 if this is so: worse:2% (shown to be worse by more than that), inconclusive
+    /// Exit with status 1 if this is so: worse:2% (shown to be worse by more than that), inconclusive; and with 5 if no
+    /// change could have been seen
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = fail_on)]
     fail_on: Vec<FailOn>,
+    /// With --fail-on: pass where no change could have been seen
+    #[arg(long, requires = "fail_on")]
+    allow_blind: bool,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -86,14 +90,36 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if comparison.observations.is_empty() {
         return Err(nothing_in_common(&comparison));
     }
-    comparison.gate = gate(&arguments.fail_on, &comparison);
-    let passes = comparison.gate.as_ref().is_none_or(|gate| gate.passes);
+    let blind = if arguments.allow_blind { Blind::Passes } else { Blind::Fails };
+    comparison.gate = gate(&arguments.fail_on, blind, &comparison);
     let record = Record { caveats, ..head.record(comparison) };
     exports.write_coloured(&record, |record| arguments.output.shown(record), Record::to_json)?;
-    if !passes {
+    record.body.gate.as_ref().map_or(Ok(code(Exit::Done)), outcome)
+}
+
+/// The exit code by what `--fail-on` asks.
+fn outcome(gate: &ComparisonGate) -> Result<ExitCode, Problem> {
+    if gate.fails_as_blind {
+        return Err(blind(gate));
+    }
+    if !gate.passes {
         say("corun: --fail-on: the comparison failed");
     }
-    Ok(code(if passes { Exit::Done } else { Exit::Failed }))
+    Ok(code(if gate.passes { Exit::Done } else { Exit::Failed }))
+}
+
+/// Problem of a comparison that would have shown no change.
+fn blind(gate: &ComparisonGate) -> Problem {
+    match gate.blind.is_empty() {
+        true => Problem::interrupted(
+            "--fail-on: expected an observation that gets better or worse, found none",
+            "Compare times or throughputs; a ratio between placements falls also when a single worker gets faster.",
+        ),
+        false => Problem::interrupted(
+            "--fail-on: expected a comparison that shows a doubling at least, found none: nothing could have been seen",
+            "Measure other runs, on an idle machine and for longer, or pass all the same with --allow-blind.",
+        ),
+    }
 }
 
 impl OutputArguments {

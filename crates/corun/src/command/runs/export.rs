@@ -9,6 +9,7 @@ use corun_report::Destination;
 use corun_store::{Store, TidyTable};
 
 use super::selection::{FilterArguments, numbers};
+use crate::documents::run_in_place_of_file;
 use crate::options::{CsvFile, JsonFile};
 use crate::problem::{Problem, code};
 
@@ -40,9 +41,23 @@ struct PlaceArguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let PlaceArguments { json, csv, directory } = &arguments.place;
+    let (json, csv) = (json.path(), csv.path());
     let store = super::store()?;
-    let numbers = numbers(&store, &arguments.runs, &arguments.filter.filter())?;
-    if let Some(file) = json.path() {
+    let filter = arguments.filter.filter();
+    let is_named = !arguments.runs.is_empty() || !filter.is_all();
+    // `--csv last` asks for that run on standard output, and not for a file of this name with all runs.
+    let meant = (!is_named).then(|| [json, csv].into_iter().find_map(run_in_place_of_file));
+    let (runs, instead) = match meant.flatten() {
+        Some(run) => (vec![run.clone()], Some(run)),
+        None => (arguments.runs.clone(), None),
+    };
+    let place = |file: &'_ Path| match instead.as_deref().is_some_and(|run| file == Path::new(run))
+    {
+        true => PathBuf::from("-"),
+        false => file.to_owned(),
+    };
+    let numbers = numbers(&store, &runs, &filter)?;
+    if let Some(file) = json.map(place) {
         let [number] = numbers[..] else {
             return Err(Problem::usage(
                 format!("expected one run for --json, found {}", numbers.len()),
@@ -50,10 +65,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             ));
         };
         let id = store.listed(number)?.id;
-        Destination::open(file)?.write(&store.document_of(&id)?)?;
+        Destination::open(&file)?.write(&store.document_of(&id)?)?;
     }
-    if let Some(file) = csv.path() {
-        Destination::open(file)?.write(&store.table(TidyTable::Samples, &numbers)?)?;
+    if let Some(file) = csv.map(place) {
+        Destination::open(&file)?.write(&store.table(TidyTable::Samples, &numbers)?)?;
     }
     if let Some(folder) = directory {
         write_directory(&store, &numbers, folder)?;

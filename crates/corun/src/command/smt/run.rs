@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    program::check(&arguments.command)?;
+    let command = program::resolve(&arguments.command)?;
     let wanted = arguments.state;
     let needs_switch = switch::is_needed(wanted, &arguments.switch.options())?;
     if needs_switch {
@@ -35,15 +35,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let signals = Signals::catch()?;
     if !needs_switch {
         say(&format!("corun: SMT is {wanted} already, nothing is changed"));
-        let ended = Foreground::start(&arguments.command, &signals)?.see_through(signals)?;
+        let ended = Foreground::start(&command, &signals)?.see_through(signals)?;
         return Ok(ended.exit_code());
     }
     let mut switch = SmtSwitch::begin(&arguments.switch.options())?;
     switch.set(wanted)?;
-    let command = Foreground::start(&arguments.command, &signals)?;
-    let group = command.group();
+    let running = Foreground::start(&command, &signals)?;
+    let group = running.group();
     switch.watch_group(group);
-    let ended = command.see_through(signals);
+    let ended = running.see_through(signals);
     if let Err(disturbed) = switch.verify() {
         say(&format!("corun: not all of the time was SMT {wanted}: {disturbed}"));
     }

@@ -15,7 +15,7 @@ use crate::problem::{Problem, say};
 use crate::terminal;
 
 pub(super) fn run(command: &[OsString], json: &JsonFile) -> Result<ExitCode, Problem> {
-    program::check(command)?;
+    let command = &program::resolve(command)?[..];
     let head = Head::now();
     let destination = json.path().map(Destination::open).transpose()?;
     let signals = Signals::catch()?;

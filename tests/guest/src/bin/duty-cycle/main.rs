@@ -23,7 +23,7 @@ use load::{Load, Turns};
 enum Arguments {
     /// Keep CPUs 0 and 1 busy, and write what exact and sampled monitoring say, and the truth
     ///
-    /// In the first case there is no load: what is busy then is the kernel, which the truth of the others leaves out.
+    /// The truth is that of the load; what other tasks took meanwhile, such as the kernel's own, is written beside it.
     ///
     /// The monitor runs on CPU 0, where it changes nothing while the load is busy: its own work is busy time, too, and an
     /// emulated CPU takes far longer for it than a real one.
@@ -74,8 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The loads of CPUs 0 and 1.
 fn cases() -> impl Iterator<Item = (String, [Turns; 2])> {
     const MS: u64 = 1_000_000;
-    const NONE: Turns = Turns { period_ns: 1000 * MS, begins_ns: 0, busy_ns: 0 };
-    let loaded = [1000 * MS, 100 * MS].into_iter().flat_map(|period_ns| {
+    [1000 * MS, 100 * MS].into_iter().flat_map(|period_ns| {
         let half = |begins_ns| Turns { period_ns, begins_ns, busy_ns: period_ns / 2 };
         let (all, none) =
             (Turns { busy_ns: period_ns, ..half(0) }, Turns { busy_ns: 0, ..half(0) });
@@ -86,8 +85,7 @@ fn cases() -> impl Iterator<Item = (String, [Turns; 2])> {
             (name("in phase"), [half(0), half(0)]),
             (name("out of phase"), [half(0), half(period_ns / 2)]),
         ]
-    });
-    std::iter::once(("none".to_owned(), [NONE; 2])).chain(loaded)
+    })
 }
 
 /// Runs a case, watched exactly and then by samples for twice as long; a line of JSON.
@@ -103,25 +101,45 @@ fn case(
     let busy: Vec<Vec<[u64; 2]>> = loads.into_iter().map(Load::end).collect();
     let mut found = Vec::new();
     for watched in watched {
-        let (activity, during_ns) = watched?;
+        let Watched { activity, during_ns, others } = watched?;
         let truth = load::busy_siblings(&busy, during_ns);
-        found.push(json!({ "truth": truth, "activity": activity }));
+        found.push(json!({ "truth": truth, "others": others, "activity": activity }));
     }
     Ok(json!({ "case": name, "found": found }))
 }
 
-/// What the monitor says of so many seconds, and when they were.
-fn watch(
-    exact: bool,
-    seconds: f64,
-    sampling_cost: f64,
-) -> Result<(Activity, [u64; 2]), Box<dyn Error>> {
+/// What the monitor said of a time, and what is known of it.
+struct Watched {
+    activity: Activity,
+    during_ns: [u64; 2],
+    /// Time that other processes and the kernel took, as a share of one CPU.
+    others: f64,
+}
+
+/// Watches so many seconds.
+fn watch(exact: bool, seconds: f64, sampling_cost: f64) -> Result<Watched, Box<dyn Error>> {
     // An emulated kernel takes far longer to record a switch.
     let options = Options { exact, exact_cost: 1.0, sampling_cost, ..Options::default() };
     let mut system = System::open(options)?;
     // The first interval says which threads are worth watching.
     system.next(Duration::from_millis(500))?;
+    let before = others_s()?;
     let activity = system.next(Duration::from_secs_f64(seconds))?;
+    let others = (others_s()? - before).max(0.0) / seconds;
     let ended_ns = load::now_ns();
-    Ok((activity, [ended_ns - (seconds * 1e9) as u64, ended_ns]))
+    Ok(Watched { activity, during_ns: [ended_ns - (seconds * 1e9) as u64, ended_ns], others })
+}
+
+/// CPU time of all other processes, the kernel's own among them (`/proc/PID/schedstat`), in seconds.
+fn others_s() -> Result<f64, Box<dyn Error>> {
+    let own = std::process::id();
+    let mut ns = 0;
+    for entry in std::fs::read_dir("/proc")? {
+        let Ok(process) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
+        // One that has ended meanwhile has no file.
+        let stat = std::fs::read_to_string(format!("/proc/{process}/schedstat"));
+        let Some(ran) = stat.ok().filter(|_| process != own) else { continue };
+        ns += ran.split_whitespace().next().unwrap_or_default().parse::<u64>()?;
+    }
+    Ok(ns as f64 * 1e-9)
 }

@@ -11,12 +11,12 @@ use corun_record::{Mode, Run};
 use crate::common::{Outcome, Scratch, measure};
 
 /// A port that was free a moment ago.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a free port").port()
 }
 
 /// The paths of these programs, or a skip of this name.
-fn programs<const N: usize>(skip: &str, names: [&str; N]) -> Option<[PathBuf; N]> {
+pub(crate) fn programs<const N: usize>(skip: &str, names: [&str; N]) -> Option<[PathBuf; N]> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> =
         std::env::split_paths(&search).chain(["/usr/sbin".into(), "/sbin".into()]).collect();

@@ -16,7 +16,7 @@ use crate::caveats;
 pub use crate::comparison::Workers;
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::cpu_use;
-use crate::foreign_load::ForeignLoadByArm;
+use crate::quantities::{Quantities, Quantity};
 use crate::sentences::Finding;
 use crate::series::Series;
 use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, Circumstances, ForeignLoad, decide};
@@ -59,11 +59,10 @@ pub fn analyse(
     question: &AnalysisRequest,
     hypervisor: Option<&str>,
 ) -> Analysis {
-    let disturbed = ForeignLoadByArm::of(arms, samples);
-    let throughput = Series::of_throughput(arms, samples);
+    let quantities = Quantities::of(arms, samples);
     let cpu_share = cpu_use::share(arms, samples, question.mode);
-    let load_seen = disturbed.is_seen();
-    let analyst = Analyst { throughput, disturbed, load_seen, arms, question, cpu_share };
+    let load_seen = quantities.load.is_seen();
+    let analyst = Analyst { quantities, load_seen, arms, question, cpu_share };
     let makespan = Series::of_makespan(arms, samples);
     let energy = Series::of_energy_per_operation(arms, samples);
     let least_share = Series::of_least_share(arms, samples);
@@ -71,7 +70,7 @@ pub fn analyse(
     for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
         let of_arm = [
             (Metric::Makespan, "s", makespan.arm(&arm.id)),
-            (Metric::Throughput, "operations/s", analyst.throughput.arm(&arm.id)),
+            (Metric::Throughput, "operations/s", analyst.elapsed().arm(&arm.id)),
             (Metric::EnergyPerOperation, "J/operation", energy.arm(&arm.id)),
         ];
         for (metric, unit, logs) in of_arm {
@@ -83,7 +82,7 @@ pub fn analyse(
             analysis.observations.extend(seen);
         }
         analysis.observations.extend(details::of(&analyst, arm, samples));
-        analysis.observations.extend(noise_floor(&analyst.throughput, &arm.id));
+        analysis.observations.extend(noise_floor(analyst.elapsed(), &arm.id));
     }
     let mut comparisons = comparisons(arms);
     // What ran elsewhere is no evidence for the arm that it was to be.
@@ -108,12 +107,14 @@ pub fn analyse(
         if beyond.contains(&[arm, against]) || beyond.contains(&[against, arm]) {
             continue;
         }
-        let logs = analyst.throughput.comparison(comparison);
-        let against = Some(comparison.against.as_str());
-        let load = analyst.disturbed.between(comparison);
-        let what = (comparison.metric, comparison.arm.as_str(), against, "1");
-        let seen = analyst.observation_beside(what, &logs, &load);
-        analysis.observations.extend(seen);
+        let quantity = analyst.quantity(comparison);
+        let logs = analyst.quantities.series(quantity).comparison(comparison);
+        let level = question.level;
+        let estimate = analyst.quantities.estimate(quantity, comparison, &logs, level);
+        let what = (comparison.metric, arm, Some(against), "1");
+        analysis
+            .observations
+            .extend(estimate.and_then(|estimate| analyst.observation_of(what, &logs, &estimate)));
     }
     let first = headline(&comparisons);
     let others = comparisons.iter().filter(|other| other.is_judged() && Some(*other) != first);
@@ -121,6 +122,7 @@ pub fn analyse(
         first.into_iter().chain(others).filter_map(|it| analyst.verdict(it)).collect();
     analysis.caveats = caveats::of(arms, samples, &analysis.observations, hypervisor);
     analysis.caveats.extend(cpu_share.and_then(cpu_use::caveat));
+    analysis.caveats.extend(analyst.quantities.caveat(comparisons.iter(), question.level));
     if question.workers == Workers::Service {
         service::add(&analyst, samples, &comparisons, &mut analysis);
     }
@@ -193,8 +195,7 @@ pub fn noise_floor(throughput: &Series, arm: &str) -> Option<Observation> {
 }
 
 struct Analyst<'a> {
-    throughput: Series,
-    disturbed: ForeignLoadByArm,
+    quantities: Quantities,
     /// True if load of others was seen in this run.
     load_seen: bool,
     arms: &'a [Arm],
@@ -204,6 +205,16 @@ struct Analyst<'a> {
 }
 
 impl Analyst<'_> {
+    /// Throughput as it was.
+    fn elapsed(&self) -> &Series {
+        self.quantities.elapsed()
+    }
+
+    /// The quantity that a comparison rests on; other work is never taken out of a service's answers.
+    fn quantity(&self, comparison: &Comparison) -> Quantity {
+        self.quantities.chosen(comparison, self.question.level)
+    }
+
     fn observation(
         &self,
         metric: Metric,
@@ -212,22 +223,20 @@ impl Analyst<'_> {
         unit: &str,
         logs: &[f64],
     ) -> Option<Observation> {
-        self.observation_beside((metric, arm, against, unit), logs, &ForeignLoad::default())
-    }
-
-    fn estimate(&self, logs: &[f64], load: &ForeignLoad) -> Option<corun_stats::Estimate> {
-        estimate(logs, self.question.level, self.load_seen, load)
+        let level = self.question.level;
+        let estimate = estimate(logs, level, self.load_seen, &ForeignLoad::default())?;
+        self.observation_of((metric, arm, against, unit), logs, &estimate)
     }
 
     /// An observation of a metric of an arm (against another, in a unit).
-    fn observation_beside(
+    fn observation_of(
         &self,
         (metric, arm, against, unit): (Metric, &str, Option<&str>, &str),
         logs: &[f64],
-        load: &ForeignLoad,
+        estimate: &corun_stats::Estimate,
     ) -> Option<Observation> {
         let level = self.question.level;
-        let estimate = ratio(&self.estimate(logs, load)?)?;
+        let estimate = ratio(estimate)?;
         let bootstrap = (logs.len() >= BOOTSTRAP_FROM_BLOCKS)
             .then(|| corun_stats::bootstrap_t(logs, level, RESAMPLES, self.question.seed))
             .flatten()
@@ -257,7 +266,7 @@ impl Analyst<'_> {
             let arms = [of_arm(&comparison.arm)?, of_arm(&comparison.against)?];
             most_work(comparison.metric, arms, self.question.workers, self.cpu_share)
         };
-        let logs = self.throughput.comparison(&all_work);
+        let logs = self.quantities.series(self.quantity(comparison)).comparison(&all_work);
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         limit().is_some_and(|most| mean.exp() > most)
     }
@@ -266,13 +275,18 @@ impl Analyst<'_> {
     fn verdict(&self, comparison: &Comparison) -> Option<Verdict> {
         let of_arm = |id: &str| self.arms.iter().find(|arm| arm.id == id);
         let (arm, against) = (of_arm(&comparison.arm)?, of_arm(&comparison.against)?);
-        let logs = self.throughput.comparison(&comparison.of_all_work());
-        let load = self.disturbed.between(comparison);
-        let estimate = self.estimate(&logs, &load)?;
+        let quantity = self.quantity(comparison);
+        let series = self.quantities.series(quantity);
+        let logs = series.comparison(&comparison.of_all_work());
+        let load = self.quantities.load.between(comparison);
+        let of = |logs: &[f64]| {
+            self.quantities.estimate(quantity, comparison, logs, self.question.level)
+        };
+        let estimate = of(&logs)?;
         let gains: Vec<f64> = logs.iter().map(|log| comparison.sign * log).collect();
-        let gain = self.estimate(&gains, &load)?;
+        let gain = of(&gains)?;
         let floors = [&comparison.arm, &comparison.against]
-            .map(|arm| corun_stats::noise_floor(&self.throughput.against_twin(arm)));
+            .map(|arm| corun_stats::noise_floor(&series.against_twin(arm)));
         let noise_floor = floors.into_iter().flatten().reduce(f64::max);
         let bounds = Bounds {
             practical: self.question.practical.ln_1p(),
@@ -282,7 +296,7 @@ impl Analyst<'_> {
         let circumstances = Circumstances {
             program_waits: waits.is_some(),
             is_beyond_reach: self.is_beyond_reach(comparison),
-            load_decides: load.decides(),
+            load_decides: quantity == Quantity::Elapsed && load.decides(),
         };
         let judged = decide(&gain, bounds, circumstances);
         let answer = judged.answer(Answer::ALL);
@@ -298,6 +312,7 @@ impl Analyst<'_> {
             against,
             estimate: &on_ratio,
             workers: self.question.workers,
+            quantity,
             is_beside_load: load.is_in_most_blocks(),
         };
         let sentence = match waits {

@@ -22,6 +22,10 @@ const MIN_STOLEN_S: f64 = 0.05;
 const SOME_SAMPLES: f64 = 0.05;
 /// Shorter makespans are mostly start and end.
 const SHORT_MAKESPAN_S: f64 = 0.005;
+/// A first run so many times as long as the slowest of the later ones did something that these did not.
+const FAR_FIRST_RUN: f64 = 2.0;
+/// The fewest later runs of its arm that show how long one takes.
+const FEWEST_LATER_RUNS: usize = 3;
 /// More than this share of outliers is worth a remark.
 const OUTLIER_SHARE: f64 = 0.05;
 
@@ -62,6 +66,55 @@ pub fn of(
     caveats.extend(short_runs(&by_arm));
     caveats.extend(unusual_samples(arms, samples));
     caveats
+}
+
+/// Caveat that the first run of a command, of this arm and makespan, took far longer than all later ones: it did what is done
+/// once, such as building files or filling caches.
+pub fn first_run(
+    (arm, first_s): (&str, f64),
+    arms: &[Arm],
+    samples: &[Sample],
+    warmup: u32,
+    is_prepared: bool,
+) -> Option<Caveat> {
+    let is_of_arm = |id: &str| {
+        id == arm || arms.iter().any(|it| it.id == id && it.twin_of.as_deref() == Some(arm))
+    };
+    let mut later: Vec<f64> =
+        samples.iter().filter(|it| is_of_arm(&it.arm)).map(|it| it.makespan_s).collect();
+    // Without a warm-up it is one of the samples.
+    later.retain(|seconds| warmup > 0 || *seconds < first_s);
+    let slowest = later.iter().copied().reduce(f64::max)?;
+    let usual = median(&later)?;
+    if later.len() < FEWEST_LATER_RUNS || first_s <= FAR_FIRST_RUN * slowest {
+        return None;
+    }
+    let counted = if warmup > 0 {
+        "is not counted: what it did and later runs did not do is not in the answer"
+    } else {
+        "is counted: `--warmup 1` leaves it out"
+    };
+    let cure = if is_prepared {
+        "`--prepare` did not undo that"
+    } else {
+        "where each run is to do all of it, undo it before each (`--prepare 'make clean'`)"
+    };
+    Some(Caveat::new(
+        "first-run",
+        format!(
+            "The first run took {}, later ones {} (work that is done once, such as building files or filling caches). It {counted}; {cure}.",
+            time(first_s),
+            time(usual)
+        ),
+    ))
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 0.001 => format!("{:.2} ms", seconds * 1e3),
+        _ if seconds < 1.0 => format!("{:.0} ms", seconds * 1e3),
+        _ => format!("{seconds:.1} s"),
+    }
 }
 
 /// Caveat that the program waits for a part of its time, in which placements change nothing.
@@ -319,18 +372,19 @@ fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
     })
 }
 
-/// Nothing says whether other work ran on the used CPUs, as without `/proc`.
+/// Nothing says whether other work ran on the used CPUs: not the waits of workers, since children do the work or the kernel
+/// does not count, nor the time that the workers used, nor the kernel's account of the CPUs.
 fn unknown_foreign_load(samples: &[Sample]) -> Option<Caveat> {
-    let is_unknown = |Evidence { steal_s, cpu_wait, foreign_busy, .. }: &Evidence| {
-        steal_s.is_none() && cpu_wait.is_none() && foreign_busy.is_none()
+    let is_unknown = |Evidence { cpu_wait, foreign_busy, undisturbed, .. }: &Evidence| {
+        cpu_wait.is_none() && foreign_busy.is_none() && undisturbed.is_unknown()
     };
     let is_unknown =
         !samples.is_empty() && samples.iter().all(|sample| is_unknown(&sample.evidence));
     is_unknown.then(|| {
         Caveat::new(
             "unknown-foreign-load",
-            "Other work on the workers' CPUs would not have been noticed: neither /proc/stat nor \
-             /proc/PID/schedstat could be read.",
+            "Other work on the workers' CPUs would not have been noticed: for how long the workers waited for them is not \
+             known (children do the work, or /proc/PID/schedstat cannot be read), and the kernel counts the CPUs' time too coarsely.",
         )
     })
 }
@@ -426,12 +480,14 @@ mod tests {
 
     /// Evidence where nothing disturbs.
     fn quiet() -> Evidence {
-        Evidence { steal_s: Some(0.0), ..Evidence::default() }
+        Evidence { foreign_busy: Some(0.0), ..Evidence::default() }
     }
 
     fn kinds(spread: Evidence, full: Evidence) -> Vec<Caveat> {
-        let known =
-            |evidence: Evidence| Evidence { steal_s: evidence.steal_s.or(Some(0.0)), ..evidence };
+        let known = |evidence: Evidence| Evidence {
+            foreign_busy: evidence.foreign_busy.or(Some(0.0)),
+            ..evidence
+        };
         kinds_of_known(known(spread), known(full))
     }
 
@@ -538,6 +594,27 @@ mod tests {
             found[0].sentence,
             @"Other work ran on the workers' CPUs, and a worker waited for its CPU: spread in 2 of 2 samples, for up to 60 % of its time."
         );
+    }
+
+    #[test]
+    fn a_first_run_that_did_what_later_ones_find_done_is_said() {
+        let arms = [arm("spread", 2, 2, &[0, 1])];
+        let samples: Vec<Sample> = [0.006, 0.0065, 0.007, 0.006]
+            .map(|makespan_s| Sample { makespan_s, ..sample("spread", Evidence::default()) })
+            .into();
+        let said = |first_s: f64, warmup, is_prepared| {
+            let found = first_run(("spread", first_s), &arms, &samples, warmup, is_prepared);
+            found.map(|caveat| caveat.sentence)
+        };
+        insta::assert_snapshot!(
+            said(1.9, 1, false).unwrap(),
+            @"The first run took 1.9 s, later ones 6 ms (work that is done once, such as building files or filling caches). It is not counted: what it did and later runs did not do is not in the answer; where each run is to do all of it, undo it before each (`--prepare 'make clean'`)."
+        );
+        assert!(said(0.04, 0, false).unwrap().contains("`--warmup 1` leaves it out"));
+        assert!(said(0.04, 1, true).unwrap().contains("did not undo that"));
+        assert_eq!(said(0.013, 1, false), None, "it may be chance");
+        assert_eq!(first_run(("free", 9.0), &arms, &samples, 1, false), None);
+        assert_eq!(first_run(("spread", 9.0), &arms, &samples[..2], 1, false), None);
     }
 
     #[test]

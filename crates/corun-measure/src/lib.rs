@@ -21,6 +21,7 @@ mod initial_state;
 pub mod layout;
 mod measurement;
 mod prepared;
+mod quantities;
 mod request;
 mod resume;
 mod sentences;

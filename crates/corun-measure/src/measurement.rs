@@ -286,6 +286,8 @@ impl<'a> Measurement<'a> {
             &question,
             self.machine.hypervisor.as_deref(),
         );
+        let (arms, warmup) = (&self.layout.arms, self.request.warmup);
+        let first_run = self.executor.first_run_caveat(arms, &outcome.samples, warmup);
         let before = self.record(seed, &planned);
         let run = Run {
             elapsed_s: self.executor.elapsed().as_secs_f64(),
@@ -293,7 +295,7 @@ impl<'a> Measurement<'a> {
             design: Design { blocks: outcome.blocks, ..before.design },
             observations: analysis.observations,
             verdicts: analysis.verdicts,
-            caveats: [before.caveats, analysis.caveats].concat(),
+            caveats: [before.caveats, analysis.caveats, Vec::from_iter(first_run)].concat(),
             samples: outcome.samples,
             ..before
         };

@@ -3,6 +3,7 @@
 use corun_record::{Arm, Estimate, Metric, Placement};
 
 use crate::comparison::Workers;
+use crate::quantities::Quantity;
 use corun_stats::{TOO_UNCERTAIN, Unsettled, Verdict, percent, says_something};
 
 /// Finding about two arms.
@@ -17,6 +18,8 @@ pub(crate) struct Finding<'a> {
     pub estimate: &'a Estimate,
     /// Relation of the workers of one arm to each other.
     pub workers: Workers,
+    /// The quantity that was compared.
+    pub quantity: Quantity,
     /// True if other programs ran on the CPUs in most blocks.
     pub is_beside_load: bool,
 }
@@ -30,8 +33,12 @@ impl Finding<'_> {
         noise_floor: Option<f64>,
     ) -> String {
         let (subject, finding) = (self.subject(), self.finding());
-        let beside =
-            if self.is_beside_load { " while other programs run on these CPUs" } else { "" };
+        let beside = match (self.quantity, self.is_beside_load) {
+            (Quantity::WithoutWaits, _) => " without what other programs took",
+            (Quantity::ProcessorTime, _) => " in processor time",
+            (Quantity::Elapsed, true) => " while other programs run on these CPUs",
+            (Quantity::Elapsed, false) => "",
+        };
         let interval = match self.each() {
             Some(each) => format!("{each}; {}", self.interval()),
             None => self.interval(),
@@ -276,8 +283,17 @@ mod tests {
         let (low, high) = (value * 0.95, value * 1.05);
         let estimate = Estimate { value, low, high, level: 0.95, blocks: 10 };
         let workers = Workers::Alike;
-        let finding =
-            Finding { metric, arm, against, estimate: &estimate, workers, is_beside_load: false };
+        let quantity = Quantity::Elapsed;
+        let is_beside_load = false;
+        let finding = Finding {
+            metric,
+            arm,
+            against,
+            estimate: &estimate,
+            workers,
+            quantity,
+            is_beside_load,
+        };
         let alone = finding.sentence(verdict, 0.02, Some(0.01));
         let beside = Finding { is_beside_load: true, ..finding };
         assert!(
@@ -331,6 +347,7 @@ mod tests {
             against: &spread,
             estimate: &estimate,
             workers: Workers::Alike,
+            quantity: Quantity::Elapsed,
             is_beside_load: false,
         };
         insta::assert_snapshot!(

@@ -6,9 +6,8 @@ use corun_record::{Arm, Estimate, Metric, PlannedAnalysis, Sample};
 
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::experiment::Stopping;
-use crate::foreign_load::ForeignLoadByArm;
+use crate::quantities::{Quantities, Quantity};
 use crate::request::Request;
-use crate::series::Series;
 use corun_stats::AnalysisPlan;
 
 /// The most blocks of an experiment without a fixed number.
@@ -69,9 +68,14 @@ impl PlannedAnalyses {
 
     fn estimate(&self, samples: &[Sample], level: f64) -> Option<corun_stats::Estimate> {
         let comparison = self.headline.as_ref()?;
-        let series = Series::of_throughput(&self.arms, samples);
-        let load_seen = ForeignLoadByArm::of(&self.arms, samples).is_seen();
-        corun_stats::steady(&series.comparison(comparison), level, load_seen)
+        let quantities = Quantities::of(&self.arms, samples);
+        let quantity = quantities.chosen(comparison, level);
+        let logs = quantities.series(quantity).comparison(comparison);
+        match quantity {
+            // What an allowance holds no further blocks make narrower.
+            Quantity::Elapsed => corun_stats::steady(&logs, level, quantities.load.is_seen()),
+            _ => quantities.estimate(quantity, comparison, &logs, level),
+        }
     }
 }
 

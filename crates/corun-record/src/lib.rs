@@ -125,7 +125,8 @@ pub use run_comparison::{
     RunComparison, RunDifference, Sense, VisibleChange,
 };
 pub use sample::{
-    ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,
+    ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, Undisturbed,
+    WorkerSample,
 };
 pub use schedule::{
     Schedule, ScheduledCore, ScheduledCost, ScheduledCpu, ScheduledMachine, ScheduledMigrations,

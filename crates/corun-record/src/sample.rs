@@ -119,6 +119,9 @@ pub struct Evidence {
     /// Time that used CPUs spent on other work than the workers', as a fraction of their time; absent
     /// where the kernel counts too coarsely for a run this short.
     pub foreign_busy: Option<f64>,
+    /// Throughput without the time that other work took from the workers.
+    #[serde(default, skip_serializing_if = "Undisturbed::is_unknown")]
+    pub undisturbed: Undisturbed,
     /// Busy logical CPUs of the machine, by `/proc/stat`, the mean over the sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_cpus: Option<f64>,
@@ -151,6 +154,25 @@ pub struct Evidence {
     pub left_running: Vec<LeftRunning>,
 }
 
+/// Throughput without the time that other work took, by two quantities; each is absent where it is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Undisturbed {
+    /// By elapsed time, less the time for which each worker, alone on a CPU of its own, was ready to run and waited for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_elapsed: Option<f64>,
+    /// By processor time: of the CPU whose workers used most, where workers are pinned one by one. What the workers themselves
+    /// waited for is taken out too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_processor: Option<f64>,
+}
+
+impl Undisturbed {
+    /// True if nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A busy sibling takes about half of a core, at most.
 const TAKEN_BY_SIBLING: f64 = 0.5;
 
@@ -159,9 +181,13 @@ impl Evidence {
     /// its own decides whether a wait for a CPU was for other work.
     pub fn lost_share(&self, cpus_of_its_own: bool) -> Option<f64> {
         let waited = self.cpu_wait.filter(|_| cpus_of_its_own);
-        let sibling = self.idle_sibling_busy.map(|busy| TAKEN_BY_SIBLING * busy.min(1.0));
         let others = waited.or(self.foreign_busy);
-        [others, sibling].into_iter().flatten().reduce(f64::max)
+        [others, self.sibling_share()].into_iter().flatten().reduce(f64::max)
+    }
+
+    /// The share of its time that the sample may have lost to work on a sibling that should be idle.
+    pub fn sibling_share(&self) -> Option<f64> {
+        self.idle_sibling_busy.map(|busy| TAKEN_BY_SIBLING * busy.min(1.0))
     }
 }
 

@@ -4,7 +4,7 @@
 //! about the next run. Batch means (Conway 1963; Schmeiser 1982) hold such drift; what load takes
 //! from one arm and not from the other no interval holds, so it is added to the interval's reach.
 
-use super::estimate::{Estimate, paired};
+use super::estimate::{Estimate, paired, student_t};
 
 /// A worker that waits for this share of its time, or less, is not said to be disturbed.
 pub const WAITED: f64 = 0.01;
@@ -14,6 +14,9 @@ const HEAVY: f64 = 0.05;
 const SEEN: f64 = 0.05;
 /// The fewest batches that an interval is made from.
 const FEWEST_BATCHES: usize = 3;
+/// The largest quantile of an interval from batches, in quantiles of the normal distribution. At the levels that many
+/// comparisons share, that of three batches says more of their number than of the samples.
+const LARGEST_QUANTILE: f64 = 2.2;
 /// Neighbouring blocks are alike if their correlation is so many of its standard errors above zero;
 /// at a false-positive rate of about once in a hundred experiments.
 const ALIKE: f64 = 2.33;
@@ -51,14 +54,13 @@ impl ForeignLoad {
     }
 
     /// Allowance for what load may have added to the mean log ratio of throughputs, either way: the
-    /// difference of what it took from the arms; where one is not known, what it took from the
-    /// other.
+    /// difference of what it took from the arms, in the blocks where both are known. What is known of one arm alone says
+    /// nothing of a difference: the other may have lost as much.
     pub fn allowance(&self) -> f64 {
         let lost = |share: f64| (1.0 - share.clamp(0.0, MAX_LOST)).ln();
         let differences = self.blocks.iter().filter_map(|pair| match pair {
             [Some(one), Some(other)] => Some(lost(*one) - lost(*other)),
-            [Some(only), None] | [None, Some(only)] => Some(lost(*only).abs()),
-            [None, None] => None,
+            _ => None,
         });
         let (sum, count) =
             differences.fold((0.0, 0_u32), |(sum, count), each| (sum + each, count + 1));
@@ -73,7 +75,7 @@ impl ForeignLoad {
 
 /// The mean of one log ratio a block, as [`paired`] has it, unless blocks may be alike because of
 /// what else the machine did: then with the widest of the intervals from batches of 1, 2, 4 and so on
-/// neighbouring blocks, as long as there are three batches.
+/// neighbouring blocks, as long as there are three batches, and at high levels more.
 ///
 /// Blocks may be alike if `load_seen`, or if the values themselves show it.
 pub fn steady(log_ratios: &[f64], level: f64, load_seen: bool) -> Option<Estimate> {
@@ -83,7 +85,7 @@ pub fn steady(log_ratios: &[f64], level: f64, load_seen: bool) -> Option<Estimat
     }
     let mut widest = plain;
     let mut batches = log_ratios.len() / 2;
-    while batches >= FEWEST_BATCHES {
+    while batches >= FEWEST_BATCHES && has_moderate_quantile(batches, level) {
         let of_batches = batch_means(log_ratios, batches, plain.log, level)?;
         if of_batches.half_width() > widest.half_width() {
             widest = of_batches;
@@ -91,6 +93,11 @@ pub fn steady(log_ratios: &[f64], level: f64, load_seen: bool) -> Option<Estimat
         batches /= 2;
     }
     Some(widest)
+}
+
+fn has_moderate_quantile(batches: usize, level: f64) -> bool {
+    let [of_batches, of_normal] = [batches as u32, u32::MAX].map(|count| student_t(level, count));
+    of_batches.zip(of_normal).is_some_and(|(own, normal)| own <= LARGEST_QUANTILE * normal)
 }
 
 /// The interval from means of `batches` runs of neighbouring blocks, about as long as each other.
@@ -124,6 +131,8 @@ fn are_alike(values: &[f64]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn load(blocks: &[[f64; 2]]) -> ForeignLoad {
@@ -160,9 +169,32 @@ mod tests {
         assert!((lost.allowance() - 2_f64.ln()).abs() < 1e-12);
         assert!(lost.is_seen() && lost.decides());
         assert_eq!(load(&[[0.3, 0.3], [0.2, 0.2]]).allowance(), 0.0);
-        let unknown = ForeignLoad::new(vec![[None, Some(0.5)]]);
-        assert!((unknown.allowance() - 2_f64.ln()).abs() < 1e-12);
+        let unknown = ForeignLoad::new(vec![[None, Some(0.5)], [Some(0.3), None]]);
+        assert_eq!(unknown.allowance(), 0.0);
         assert!(load(&[[1.0, 0.0]]).allowance().is_finite());
+    }
+
+    proptest! {
+        /// Whatever waited in one arm alone, at whatever level, an interval says of samples without drift what these say.
+        #[test]
+        fn an_interval_agrees_with_its_samples(
+            noise in prop::collection::vec(-1.0..1.0, 10..120),
+            waited in 0.0..0.5,
+            which in 0_usize..2,
+            mean in -0.5..0.5,
+            error in 0.0005..0.05,
+        ) {
+            let values: Vec<f64> = noise.iter().map(|it| mean + 0.02 * it).collect();
+            let level = 1.0 - error;
+            let mut pair = [None, None];
+            pair[which] = Some(waited);
+            let load = ForeignLoad::new(vec![pair; values.len()]);
+            let interval = steady(&values, level, load.is_seen()).unwrap().allowing(load.allowance());
+            let plain = paired(&values, level).unwrap();
+            prop_assert!(interval.half_width() >= plain.half_width());
+            // Means of batches deviate by chance, and there are few of them.
+            prop_assert!(interval.half_width() <= 6.0 * plain.half_width(), "{interval:?} {plain:?}");
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn of(analyst: &Analyst, arm: &Arm, samples: &[Sample]) -> Vec<Observ
 /// The figure as the suite's table gives it: of the operations that are executed, and where the original counts
 /// otherwise, also as it would be there.
 fn figures(analyst: &Analyst, arm: &Arm, row: Row) -> Vec<Observation> {
-    let logs = analyst.throughput.arm(&arm.id);
+    let logs = analyst.elapsed().arm(&arm.id);
     let unit = row.figure.unit();
     let seen = analyst.observation(Metric::Figure, &arm.id, None, unit, &logs);
     let Some(rate) = seen else { return Vec::new() };

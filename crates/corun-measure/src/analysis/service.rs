@@ -6,6 +6,7 @@ use corun_stats::{median, percent};
 
 use super::{Analysis, Analyst};
 use crate::comparison::Comparison;
+use crate::quantities::Quantity;
 use crate::series::Series;
 
 /// A load that is busy for this share of what it can do may ask for less than the server could answer.
@@ -49,7 +50,7 @@ pub(super) fn add(
 fn ratios(analyst: &Analyst, samples: &[Sample], comparison: &Comparison) -> Vec<Observation> {
     let plain =
         Comparison { metric: Metric::Latency, sign: 1.0, factor: 1.0, ..comparison.clone() };
-    let load = analyst.disturbed.between(comparison);
+    let level = analyst.question.level;
     let ratio = |(quantile, index): (&str, usize)| {
         let took = |sample: &Sample| {
             let of_kinds = sample.latencies.values().next();
@@ -57,7 +58,8 @@ fn ratios(analyst: &Analyst, samples: &[Sample], comparison: &Comparison) -> Vec
         };
         let logs = Series::of(analyst.arms, samples, took).comparison(&plain);
         let what = (Metric::Latency, plain.arm.as_str(), Some(plain.against.as_str()), "1");
-        let seen = analyst.observation_beside(what, &logs, &load)?;
+        let of = analyst.quantities.estimate(Quantity::Elapsed, comparison, &logs, level)?;
+        let seen = analyst.observation_of(what, &logs, &of)?;
         Some(Observation { of: Some(quantile.to_owned()), ..seen })
     };
     COMPARED.into_iter().filter_map(ratio).collect()

@@ -11,6 +11,13 @@ use std::collections::BTreeMap;
 const OF_WAKE_UP_NS: u64 = 100_000;
 /// A process is read again when it is older by a quarter.
 const GROWTH: f64 = 1.25;
+/// Accounts of tasks say how long a process waited if they have this share of the CPU time that it used: the rest is that of
+/// threads after their last reading.
+const ACCOUNTED: f64 = 0.75;
+/// As [`ACCOUNTED`], of a process with one worker, whose account is read at its end.
+const ACCOUNTED_AT_END: f64 = 0.98;
+/// A task that used less of the CPU time of its process made no other wait.
+const WORKED: f64 = 0.02;
 
 /// Scheduler's account of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,6 +35,26 @@ impl TaskAccount {
         Self::parse(&corun_files::kernel_text(file).ok()?)
     }
 
+    /// The account of the calling thread; `None` where the kernel does not count.
+    pub(crate) fn of_this_thread() -> Option<Self> {
+        let text = corun_files::kernel_text("/proc/thread-self/schedstat").ok()?;
+        Self::parse(&text)?.if_counted()
+    }
+
+    /// The account since an earlier one.
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            on_cpu_ns: self.on_cpu_ns.saturating_sub(earlier.on_cpu_ns),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
+            turns: self.turns.saturating_sub(earlier.turns),
+        }
+    }
+
+    /// Waiting time of a task that went to sleep so often beyond what wake-ups take.
+    pub(crate) fn waited_beyond_wake_ups_ns(self, sleeps: u64) -> u64 {
+        self.waited_ns.saturating_sub(sleeps.min(self.turns).saturating_mul(OF_WAKE_UP_NS))
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_ascii_whitespace().map(str::parse);
         let mut next = || numbers.next()?.ok();
@@ -41,9 +68,8 @@ impl TaskAccount {
 
     /// Waiting time since `earlier` beyond what wake-ups take.
     fn waited_since(self, earlier: Self) -> u64 {
-        let turns = self.turns.saturating_sub(earlier.turns);
-        let waited = self.waited_ns.saturating_sub(earlier.waited_ns);
-        waited.saturating_sub(turns.saturating_mul(OF_WAKE_UP_NS))
+        let since = self.since(earlier);
+        since.waited_beyond_wake_ups_ns(since.turns)
     }
 }
 
@@ -67,6 +93,29 @@ impl ProcessWaits {
         self.last.iter().filter_map(share).reduce(f64::max)
     }
 
+    /// The account of the only worker, whose first thread did all the work.
+    fn of_only_worker(&self, process: libc::pid_t) -> Option<TaskAccount> {
+        let (_, account) = self.last.get(&process)?;
+        Some(account.since(self.first.get(&process).copied().unwrap_or_default()))
+    }
+
+    /// CPU time of each task since the start, in nanoseconds.
+    fn on_cpu_ns(&self) -> impl Iterator<Item = u64> {
+        self.last.iter().map(|(task, (_, account))| {
+            let before = self.first.get(task).map_or(0, |first| first.on_cpu_ns);
+            account.on_cpu_ns.saturating_sub(before)
+        })
+    }
+
+    /// True if waiting of the tasks is all that the process waited, and for others: they are no more than its workers,
+    /// which have a CPU each, and no child did a part of the work.
+    fn waits_for_others_alone(&self, workers: usize, used_ns: f64) -> bool {
+        let accounted = if workers == 1 { ACCOUNTED_AT_END } else { ACCOUNTED };
+        let seen_ns = self.on_cpu_ns().sum::<u64>() as f64;
+        let worked = self.on_cpu_ns().filter(|&ns| ns as f64 > WORKED * used_ns).count();
+        worked <= workers && seen_ns >= accounted * used_ns
+    }
+
     fn on_cpu_before_ns(&self) -> u64 {
         self.first.values().map(|account| account.on_cpu_ns).sum()
     }
@@ -79,6 +128,8 @@ pub(crate) struct Waits {
     due_ns: u64,
     /// The most that a worker of a process that has ended waited, as a share of its time.
     most: Option<f64>,
+    /// True if of some process it is not known for how long it waited for others.
+    is_unknown: bool,
 }
 
 impl Waits {
@@ -120,30 +171,39 @@ impl Waits {
         self.due_ns = known.begun_ns + (age * GROWTH) as u64;
     }
 
-    /// A process of `workers` workers has ended, having used so much CPU time in all. Its own
-    /// threads and children may have waited for each other: only time that the process did not use
-    /// can have been lost to others.
+    /// A process of `workers` workers has ended, having used so much CPU time in all: the account of its only worker, if it
+    /// has but one and waited for others alone. Tasks of its own that are more than its
+    /// workers, or children, wait for each other too: how long it waited for others is then not known.
     pub(crate) fn end(
         &mut self,
         process: libc::pid_t,
         workers: usize,
         at_ns: u64,
         used: &libc::rusage,
-    ) {
-        let Some(known) = self.processes.remove(&process) else { return };
+    ) -> Option<TaskAccount> {
+        let known = self.processes.remove(&process)?;
         let time_ns = at_ns.saturating_sub(known.begun_ns) as f64 * workers as f64;
         let used_ns = cpu_time_ns(used).saturating_sub(known.on_cpu_before_ns()) as f64;
-        let Some(most) = known.most() else { return };
+        let most = known.most().filter(|_| known.waits_for_others_alone(workers, used_ns));
+        let Some(most) = most else {
+            self.is_unknown = true;
+            return None;
+        };
         let unused = if time_ns > 0.0 { (1.0 - used_ns / time_ns).max(0.0) } else { 0.0 };
         // Of several workers one may have lost all that all of them did not use.
         let lost = most.min(unused * workers as f64);
         self.most = Some(self.most.map_or(lost, |other| other.max(lost)));
+        known.of_only_worker(process).filter(|_| workers == 1)
     }
 
-    /// The share of its time for which the worker waited that waited most; `None` where the kernel
-    /// does not say.
+    /// Accounts of the first threads before the common start, by process id.
+    pub(crate) fn before_start(&self, process: libc::pid_t) -> Option<TaskAccount> {
+        self.processes.get(&process)?.first.get(&process).copied()
+    }
+
+    /// The share of its time for which the worker waited for others that waited most; `None` where that is not known.
     pub(crate) fn most(&self) -> Option<f64> {
-        self.most
+        self.most.filter(|_| !self.is_unknown)
     }
 }
 
@@ -199,9 +259,28 @@ mod tests {
     }
 
     #[test]
-    fn what_its_own_threads_and_children_use_is_not_lost_to_others() {
-        let share = most("794005 19237558 2", "7211553 69822245 5", 57_070, 57_900);
-        assert_eq!(share, Some(0.0));
+    fn what_children_did_leaves_unknown_for_whom_it_waited() {
+        assert_eq!(most("794005 19237558 2", "7211553 69822245 5", 57_070, 57_900), None);
+        // A Python parent beside two children that work, all on two CPUs.
+        let mut waits = Waits::default();
+        waits.add(7, 0);
+        let parent = TaskAccount { on_cpu_ns: 40 * MS, waited_ns: 20 * MS, turns: 30 };
+        waits.processes.get_mut(&7).unwrap().last.insert(7, (220 * MS, parent));
+        waits.end(7, 2, 220 * MS, &used(300_000));
+        assert_eq!(waits.most(), None);
+    }
+
+    #[test]
+    fn more_threads_than_workers_wait_for_each_other() {
+        for (threads, expected) in [(2, Some(0.2)), (3, None)] {
+            let mut waits = Waits::default();
+            waits.add(7, 0);
+            let account = TaskAccount { on_cpu_ns: 50 * MS, waited_ns: 20 * MS, turns: 0 };
+            let last = (7..7 + threads).map(|task| (task, (100 * MS, account)));
+            waits.processes.get_mut(&7).unwrap().last.extend(last);
+            waits.end(7, 2, 100 * MS, &used(50_000 * i64::from(threads)));
+            assert_eq!(waits.most(), expected, "{threads} threads");
+        }
     }
 
     #[test]
@@ -213,12 +292,12 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_seen_but_once_counts_up_to_then() {
+    fn a_thread_counts_up_to_its_last_reading() {
         let mut waits = Waits::default();
         waits.add(7, 0);
-        let account = TaskAccount { on_cpu_ns: 5 * MS, waited_ns: 5 * MS, turns: 3 };
-        waits.processes.get_mut(&7).unwrap().last.insert(9, (10 * MS, account));
-        waits.end(7, 2, 100 * MS, &used(20_000));
-        assert_eq!(waits.most(), Some(0.47));
+        let account = TaskAccount { on_cpu_ns: 40 * MS, waited_ns: 40 * MS, turns: 3 };
+        waits.processes.get_mut(&7).unwrap().last.insert(9, (80 * MS, account));
+        waits.end(7, 2, 100 * MS, &used(50_000));
+        assert_eq!(waits.most(), Some(0.49625));
     }
 }

@@ -18,8 +18,9 @@ use corun_record::{Actionable, Exit};
 use corun_workload::{Descriptor, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
 
 use super::overhead_timer::OverheadTimer;
-use super::start_barrier::{Stage, StartBarrier};
+use super::start_barrier::{Stage, StartBarrier, cpu_us, usage_of};
 use super::{latency_report, threads};
+use crate::evidence::TaskAccount;
 
 /// Order to a kernel's process, on its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,16 +156,28 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
 fn cpu_time_us() -> [u64; 2] {
     let mut sums = [0; 2];
     for whose in [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN] {
-        // SAFETY: rusage is plain data, which getrusage fills.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: as above.
-        if unsafe { libc::getrusage(whose, &raw mut usage) } == 0 {
-            for (sum, time) in sums.iter_mut().zip([usage.ru_utime, usage.ru_stime]) {
-                *sum += time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
-            }
+        let usage = usage_of(whose);
+        for (sum, time) in sums.iter_mut().zip([usage.ru_utime, usage.ru_stime]) {
+            *sum += time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
         }
     }
     sums
+}
+
+/// Time of a worker at a moment: of its process and of its thread on CPUs, in microseconds, and how often it slept.
+#[derive(Clone, Copy)]
+struct Moment {
+    process_us: u64,
+    thread_us: u64,
+    sleeps: u64,
+}
+
+impl Moment {
+    fn now() -> Self {
+        let thread = usage_of(libc::RUSAGE_THREAD);
+        let process_us = cpu_time_us().iter().sum();
+        Self { process_us, thread_us: cpu_us(&thread), sleeps: thread.ru_nvcsw as u64 }
+    }
 }
 
 /// Says why and ends the process, whose other threads may sleep at the barrier.
@@ -216,16 +229,21 @@ fn work(
     slot.user_before_us.store(user_us, Ordering::Release);
     slot.system_before_us.store(system_us, Ordering::Release);
     barrier.arrive_and_wait();
+    let start = Moment::now();
+    slot.cpu_before_us.store(start.process_us, Ordering::Release);
+    slot.sleeps_before.store(start.sleeps, Ordering::Release);
     if order.barrier.is_none() {
         // SAFETY: answers with a number that never changes.
         unsafe { libc::syscall(STARTS_WORK as libc::c_long, libc::SCHED_OTHER) };
     }
     loop {
-        let mut end_ns = 0;
+        let (mut end_ns, mut end) = (0, start);
         go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| {
             kernel.run(order.operations);
             end_ns = now_ns();
+            end = Moment::now();
         }));
+        let waited_ns = TaskAccount::of_this_thread().map_or(0, |account| account.waited_ns + 1);
         let first = slot.runs.load(Ordering::Acquire) == 0;
         if !first && barrier.all_finished() {
             // Begun beside others, ended beside idle siblings: not counted.
@@ -246,6 +264,10 @@ fn work(
         slot.subtracted_ns.store(clock.subtracted_ns(), Ordering::Release);
         slot.end_ns.store(clock.net(end_ns), Ordering::Release);
         slot.check.store(check, Ordering::Release);
+        slot.cpu_us.store(clock.net(end.process_us * 1000) / 1000, Ordering::Release);
+        slot.own_cpu_us.store(end.thread_us - start.thread_us, Ordering::Release);
+        slot.sleeps.store(end.sleeps, Ordering::Release);
+        slot.waited_ns.store(waited_ns, Ordering::Release);
         if let Some(&cpu) = order.cpus.get(index)
             && !threads::is_on_only(0, cpu)
         {

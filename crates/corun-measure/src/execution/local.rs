@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use corun_machine::Affinity;
 use corun_machine::kernel_clock::now_ns;
 use corun_machine::switch::SmtSwitch;
-use corun_record::{Arm, Displaced, Mode, Pinning};
+use corun_record::{Arm, Caveat, Displaced, Mode, Pinning, Sample};
 
 use super::accounting::account;
 use super::binders::Binders;
@@ -23,9 +23,11 @@ use super::sample_processes::{SampleProcesses, open_input};
 use super::service::{PreparedLoad, ServiceSample};
 use super::start_barrier::StartBarrier;
 use super::threads;
+use super::undisturbed;
 use super::watch::Watch;
 use super::work::{Task, Work};
 use super::{ArmOutcome, Executor};
+use crate::caveats;
 use crate::cores::Core;
 use crate::evidence::EvidenceReader;
 
@@ -49,6 +51,8 @@ pub struct LocalExecutor {
     /// The check value of each workload and variant, from its first run.
     checks: BTreeMap<String, u64>,
     begin: Instant,
+    /// The arm of the first run, and its makespan; not of built-in kernels, whose first runs find out how much they do.
+    first_run: Option<(String, Duration)>,
 }
 
 impl LocalExecutor {
@@ -95,12 +99,25 @@ impl LocalExecutor {
             captures: Vec::new(),
             checks: BTreeMap::new(),
             begin: Instant::now(),
+            first_run: None,
         })
     }
 
     /// The task that is run.
     pub(crate) fn task(&self) -> &Task {
         &self.work.task
+    }
+
+    /// Caveat that the first run of a command, warm-up included, took far longer than these samples.
+    pub(crate) fn first_run_caveat(
+        &self,
+        arms: &[Arm],
+        samples: &[Sample],
+        warmup: u32,
+    ) -> Option<Caveat> {
+        let (arm, makespan) = self.first_run.as_ref()?;
+        let first = (arm.as_str(), makespan.as_secs_f64());
+        caveats::first_run(first, arms, samples, warmup, self.preparation.is_some())
     }
 
     /// The operations one worker does in one run.
@@ -245,10 +262,13 @@ impl Executor for LocalExecutor {
         if self.places.has_cpu_apart(arm) {
             barrier.alert(arm.workers, ALERT_PATIENCE);
         }
+        watch.note_waits();
+        let waited_before = watch.waited_before_ns();
         let start_ns = now_ns();
         watch.start(start_ns, self.work.timeout);
         barrier.open();
-        let (progress, mut usage) = sample_processes.see_through(&mut watch, start_ns)?;
+        let (progress, mut usage, mut times) =
+            sample_processes.see_through(&mut watch, start_ns)?;
         starts(&self.work, arm, &barrier).into_iter().for_each(|start| usage.without_start(start));
 
         let (mut evidence, moved) = self.evidence.after(before, arm, &usage);
@@ -276,7 +296,17 @@ impl Executor for LocalExecutor {
         let mut account = account(&self.work, arm, &barrier, start_ns, &progress, captures)?;
         account.note_places(arm, pinning, sightings);
         self.compare_checks(arm, &account.checks)?;
+        if !self.is_kernel() && self.first_run.is_none() {
+            self.first_run = Some((arm.id.clone(), account.makespan));
+        }
         evidence.cpu_wait = cpu_wait;
+        if self.is_kernel() {
+            times = undisturbed::of_kernels(&barrier, &waited_before);
+        }
+        if self.work.processes(arm) == arm.workers as usize {
+            let sample = (&account.workers[..], account.throughput);
+            evidence.undisturbed = undisturbed::of(arm, sample, &times, self.work.steady);
+        }
         evidence.pinning = pinning;
         evidence.displaced = displaced;
         evidence.left_running = left_running;

@@ -23,6 +23,7 @@ mod service;
 mod start_barrier;
 mod steady;
 mod threads;
+mod undisturbed;
 mod watch;
 mod work;
 mod worker_failure;

@@ -242,6 +242,7 @@ fn become_image(launch: &Launch, corun: libc::pid_t, memory_release: &MemoryRele
     unsafe { memory_release.apply() };
     if !keep_barrier {
         barrier.arrive_and_wait();
+        barrier.note_start(slot);
     }
     execution.execute();
     barrier.fail(slot, Stage::Exec)

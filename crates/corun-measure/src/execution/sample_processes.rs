@@ -19,6 +19,7 @@ use super::output::Capture;
 use super::process::{ExecImage, Launch, Position, Process, Streams};
 use super::start_barrier::{Stage, StartBarrier};
 use super::steady::{Next, Progress};
+use super::undisturbed::WorkTime;
 use super::watch::{Ended, Event, Watch};
 use super::work::{Command, Task, Work};
 use super::worker_failure;
@@ -149,10 +150,11 @@ impl<'a> SampleProcesses<'a> {
         &self,
         watch: &mut Watch,
         start_ns: u64,
-    ) -> Result<(Progress, Usage), ExecutionError> {
+    ) -> Result<(Progress, Usage, Vec<WorkTime>), ExecutionError> {
         let restart = self.work.steady && matches!(self.work.task, Task::Command(_));
         let mut progress = Progress::new(self.places.len(), restart);
         let mut usage = Usage::default();
+        let mut times = vec![WorkTime::default(); self.places.len()];
         loop {
             match watch.next()? {
                 Event::Tick => self.captures.iter().for_each(Capture::trim),
@@ -164,6 +166,7 @@ impl<'a> SampleProcesses<'a> {
                         return Err(self.failure(&ended));
                     }
                     usage.add(&ended.usage, ended.migrations);
+                    times[ended.process].add(&ended, self.barrier.slot(self.slot(ended.process)));
                     match progress.finish(ended.process, ended.at_ns - start_ns) {
                         Next::Rest => {}
                         Next::Again => {
@@ -172,7 +175,7 @@ impl<'a> SampleProcesses<'a> {
                         Next::Over => {
                             let unfinished = watch.kill_rest();
                             unfinished.iter().for_each(|used| usage.add(used, None));
-                            return Ok((progress, usage));
+                            return Ok((progress, usage, times));
                         }
                     }
                 }

@@ -45,6 +45,19 @@ pub(crate) struct Slot {
     /// Kernels: not 0 if the worker's affinity was not its own CPU after its work; 1 more than the
     /// CPU that it was on.
     pub displaced: AtomicU32,
+    /// CPU time of the worker's process when the worker passed the barrier, in microseconds.
+    pub cpu_before_us: AtomicU64,
+    /// Number of times the worker had gone to sleep until then.
+    pub sleeps_before: AtomicU64,
+    /// Kernels: CPU time of the worker's process at the end of the last window, in microseconds.
+    pub cpu_us: AtomicU64,
+    /// Kernels: CPU time of the worker's thread alone, from the barrier to the end of the last window, in microseconds.
+    pub own_cpu_us: AtomicU64,
+    /// Kernels: number of times the worker had gone to sleep by then.
+    pub sleeps: AtomicU64,
+    /// Kernels: time that the worker had waited for a CPU by then, in nanoseconds of the scheduler's account, and one more;
+    /// 0 if it is not known.
+    pub waited_ns: AtomicU64,
     /// Kernels: finished windows of work.
     pub runs: AtomicU32,
     /// Kernels: when the last window ended, in nanoseconds of the monotonic clock.
@@ -214,6 +227,22 @@ impl StartBarrier {
     }
 }
 
+/// Usage of this process or thread, or of the children that it has waited for. Usable between fork and exec.
+pub(crate) fn usage_of(whose: libc::c_int) -> libc::rusage {
+    // SAFETY: rusage is plain data, which getrusage fills.
+    unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::getrusage(whose, &raw mut used);
+        used
+    }
+}
+
+/// CPU time in user mode and in the kernel, in microseconds.
+pub(crate) fn cpu_us(used: &libc::rusage) -> u64 {
+    let us = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    us(used.ru_utime) + us(used.ru_stime)
+}
+
 impl View {
     fn head<'a>(self) -> &'a Head {
         // SAFETY: the mapping begins with a Head, zeroed at creation, and the barrier outlives its views.
@@ -245,6 +274,14 @@ impl View {
                 _ => break,
             }
         }
+    }
+
+    /// Notes what the calling process, of one thread, has used before its work. Usable between fork and exec.
+    pub(crate) fn note_start(self, slot: usize) {
+        let used = usage_of(libc::RUSAGE_SELF);
+        let slot = self.slot(slot);
+        slot.cpu_before_us.store(cpu_us(&used), Ordering::Release);
+        slot.sleeps_before.store(used.ru_nvcsw as u64, Ordering::Release);
     }
 
     /// Reports what failed with the calling thread's `errno`, and ends the process. Usable between

@@ -21,7 +21,7 @@ use super::interrupt::Interrupt;
 use super::observed_placement::ObservedPlacement;
 use super::process::Process;
 use super::threads::{self, ThreadPinner};
-use crate::evidence::Waits;
+use crate::evidence::{TaskAccount, Waits};
 
 /// A process that ended.
 pub(crate) struct Ended {
@@ -35,6 +35,8 @@ pub(crate) struct Ended {
     pub usage: libc::rusage,
     /// Moves between CPUs, of a process with one thread where the kernel shows them.
     pub migrations: Option<u64>,
+    /// The scheduler's account of its only worker, where nothing of the process's own can have held that up.
+    pub account: Option<TaskAccount>,
 }
 
 /// Number of times each worker was seen on each CPU.
@@ -146,11 +148,21 @@ impl<'a> Watch<'a> {
         self.pinner = self.live.first().map(|(_, process)| ThreadPinner::new(process.id, cpus));
     }
 
-    /// Takes note of moves and waits before the common start.
-    pub(crate) fn note_migrations(&mut self) {
+    /// Takes note of waits before the common start, at the last moment: workers that were woken just before may have waited
+    /// for that.
+    pub(crate) fn note_waits(&mut self) {
         for (_, process) in &self.live {
             self.waits.assemble(process.id, &threads::of_process(process.id));
         }
+    }
+
+    /// Waits of each process's first thread before the common start, in nanoseconds, in the order of processes.
+    pub(crate) fn waited_before_ns(&self) -> Vec<Option<u64>> {
+        self.ids().map(|id| Some(self.waits.before_start(id)?.waited_ns)).collect()
+    }
+
+    /// Takes note of moves before the common start.
+    pub(crate) fn note_migrations(&mut self) {
         if self.threads == 1 {
             self.moved_before = self.ids().map(|id| (id, threads::migrations_of(id))).collect();
         }
@@ -369,8 +381,15 @@ impl<'a> Watch<'a> {
             }
             let status = ExitStatus::from_raw(collected.status);
             let usage = collected.usage;
-            self.waits.end(id, self.threads, at_ns, &usage);
-            self.ended.push_back(Ended { process: number, at_ns, status, usage, migrations });
+            let account = self.waits.end(id, self.threads, at_ns, &usage);
+            self.ended.push_back(Ended {
+                process: number,
+                at_ns,
+                status,
+                usage,
+                migrations,
+                account,
+            });
         }
         Ok(())
     }

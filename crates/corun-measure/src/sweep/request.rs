@@ -195,6 +195,8 @@ impl<'a> ThreadSearch<'a> {
         let hypervisor = self.machine.hypervisor.as_deref();
         let mut seen = caveats::of(&arms, &sweep.samples, &[], hypervisor);
         seen.extend(cpu_share.and_then(cpu_use::caveat));
+        let warmup = self.request.run.warmup;
+        seen.extend(self.executor.first_run_caveat(&arms, &sweep.samples, warmup));
         let record = Record {
             machine: Some(machine_summary(self.machine, Path::new("/"))),
             ending: outcome.ending,

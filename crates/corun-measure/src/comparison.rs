@@ -197,8 +197,9 @@ fn across_switch(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
 
 /// The comparison that the experiment is about: it decides when to stop and is answered first.
 ///
-/// The switch gain where SMT is switched, the yield of all siblings where there are siblings, else what time slicing
-/// does, else what the most workers of a sweep do, else whatever there is.
+/// The switch gain where SMT is switched, the yield of all siblings where there are siblings, else what the most workers
+/// of a sweep do, else what all cores do, else whatever there is. Time slices are the control for siblings: without
+/// these nobody has asked for them.
 pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
     let last = |metric| comparisons.iter().rfind(|comparison| comparison.metric == metric);
     let first = |metric| comparisons.iter().find(|comparison| comparison.metric == metric);
@@ -206,8 +207,9 @@ pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
         .or_else(|| last(Metric::SmtYield))
         .or_else(|| first(Metric::CoreEquivalence))
         .or_else(|| first(Metric::MultitaskingGain))
-        .or_else(|| first(Metric::TimeSlicing))
         .or_else(|| last(Metric::Speedup))
+        .or_else(|| first(Metric::Scaling))
+        .or_else(|| first(Metric::TimeSlicing))
         .or_else(|| comparisons.iter().find(|comparison| comparison.is_judged()))
         .or_else(|| comparisons.first())
 }

@@ -10,6 +10,7 @@ mod command_watch;
 mod descendants;
 mod error;
 pub mod exporter;
+mod playback;
 mod proc;
 mod recording;
 pub mod screen;
@@ -24,6 +25,7 @@ pub use capacity::{
 };
 pub use command_watch::CommandWatch;
 pub use error::MonitorError;
+pub use playback::Playback;
 pub use recording::{Recorded, Recorder, Replay};
 pub use source::{Source, Tasks};
 pub use system::{Options, System};

@@ -5,14 +5,14 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use corun_machine::Machine;
 use corun_record::{Activity, Tree, excerpt, read_json, shown};
 use serde::{Deserialize, Serialize};
 
-use crate::{MonitorError, Source};
+use crate::{MonitorError, Playback, Source};
 
 /// The `format` of a recording's first line.
 const FORMAT: &str = "corun-recording";
@@ -166,6 +166,11 @@ pub struct Replay {
     speed: Option<f64>,
     is_first: bool,
     caveat: Option<String>,
+    path: PathBuf,
+    /// Seconds from the beginning of the recording to the end of the interval that was read last.
+    elapsed_s: f64,
+    playback: Option<Playback>,
+    has_ended: bool,
 }
 
 impl std::fmt::Debug for Replay {
@@ -197,7 +202,16 @@ impl Replay {
             speed: speed.filter(|speed| *speed > 0.0 && speed.is_finite()),
             is_first: true,
             caveat: None,
+            path: path.to_owned(),
+            elapsed_s: 0.0,
+            playback: None,
+            has_ended: false,
         })
+    }
+
+    /// Handle that pauses the replay and steps through it.
+    pub fn playback(&mut self) -> Playback {
+        self.playback.get_or_insert_default().clone()
     }
 
     /// The machine that was recorded.
@@ -222,6 +236,72 @@ impl Replay {
 impl Source for Replay {
     /// Waits as the recording did, whatever `wait` says.
     fn next(&mut self, _wait: Duration) -> Result<Activity, MonitorError> {
+        if self.has_ended {
+            let Some(playback) = &self.playback else { return Err(MonitorError::Ended) };
+            let steps = playback.wait(None);
+            return self.go_to(self.line.saturating_add_signed(steps));
+        }
+        let shown = self.line;
+        let was_first = self.is_first;
+        let activity = match self.read() {
+            Err(MonitorError::Ended) => {
+                // The interval that is shown stays where steps go from.
+                self.line = shown;
+                self.has_ended = true;
+                return Err(MonitorError::Ended);
+            }
+            read => read?,
+        };
+        if was_first {
+            return Ok(activity);
+        }
+        let length = self.speed.map(|speed| {
+            let length = Duration::try_from_secs_f64(activity.interval_s / speed);
+            length.unwrap_or_default().min(LONGEST_PAUSE)
+        });
+        let steps = match (&self.playback, length) {
+            (Some(playback), length) => playback.wait(Some(length.unwrap_or_default())),
+            (None, Some(length)) => {
+                std::thread::sleep(length);
+                0
+            }
+            (None, None) => 0,
+        };
+        match steps {
+            0 | 1 => Ok(activity),
+            steps => self.go_to(shown.saturating_add_signed(steps)),
+        }
+    }
+
+    fn caveat(&self) -> Option<&str> {
+        self.caveat.as_deref()
+    }
+
+    fn moment(&self) -> Option<String> {
+        let into = format!("{} into it", humantime::format_duration(whole_seconds(self.elapsed_s)));
+        let started = humantime::parse_rfc3339(&self.started).ok();
+        let at = started.and_then(|it| it.checked_add(whole_seconds(self.elapsed_s)));
+        Some(match at {
+            Some(at) => {
+                let text = humantime::format_rfc3339_seconds(at).to_string();
+                format!("{} UTC, {into}", text.trim_end_matches('Z').replace('T', " "))
+            }
+            None => into,
+        })
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.playback.is_some()
+    }
+}
+
+fn whole_seconds(seconds: f64) -> Duration {
+    Duration::from_secs(Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs())
+}
+
+impl Replay {
+    /// Reads the next interval.
+    fn read(&mut self) -> Result<Activity, MonitorError> {
         if self.caveat.is_some() {
             return Err(MonitorError::Ended);
         }
@@ -257,18 +337,37 @@ impl Source for Replay {
             Err(error) => return Err(self.wrong(error.to_string())),
         };
         check(&activity).map_err(|found| self.wrong(found))?;
-        if let (Some(speed), false) = (self.speed, self.is_first) {
-            let length = Duration::try_from_secs_f64(activity.interval_s / speed);
-            std::thread::sleep(length.unwrap_or_default().min(LONGEST_PAUSE));
-        }
         self.is_first = false;
+        self.elapsed_s += activity.interval_s;
         Ok(activity)
     }
 
-    fn caveat(&self) -> Option<&str> {
-        self.caveat.as_deref()
+    /// Reads the interval of a line, or the nearest that there is, without waiting.
+    fn go_to(&mut self, line: u64) -> Result<Activity, MonitorError> {
+        let line = line.max(FIRST_INTERVAL);
+        if line <= self.line {
+            let again = Self::open(&self.path, self.speed)?;
+            *self = Self { playback: self.playback.take(), ..again };
+        }
+        self.has_ended = false;
+        let mut found = None;
+        while self.line < line {
+            match self.read() {
+                Ok(activity) => found = Some(activity),
+                Err(MonitorError::Ended) => {
+                    self.line -= 1;
+                    self.has_ended = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        found.ok_or(MonitorError::Ended)
     }
 }
+
+/// Line of the first interval, after the head.
+const FIRST_INTERVAL: u64 = 2;
 
 /// Checks that a machine can have done it.
 fn check(activity: &Activity) -> Result<(), String> {

@@ -18,6 +18,16 @@ pub trait Source {
     fn caveat(&self) -> Option<&str> {
         None
     }
+
+    /// Time of the newest interval, where it is not now.
+    fn moment(&self) -> Option<String> {
+        None
+    }
+
+    /// True if there may be intervals after the end: earlier ones of a recording.
+    fn can_go_back(&self) -> bool {
+        false
+    }
 }
 
 impl Source for Box<dyn Source + Send> {
@@ -27,6 +37,14 @@ impl Source for Box<dyn Source + Send> {
 
     fn caveat(&self) -> Option<&str> {
         (**self).caveat()
+    }
+
+    fn moment(&self) -> Option<String> {
+        (**self).moment()
+    }
+
+    fn can_go_back(&self) -> bool {
+        (**self).can_go_back()
     }
 }
 

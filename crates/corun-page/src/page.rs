@@ -58,6 +58,13 @@ mod filters {
     use std::fmt::Write as _;
 
     use askama::filters::{Html, Safe, escape};
+    use corun_report::parts::glue;
+
+    /// Text in which no number is parted from its unit.
+    #[askama::filter_fn]
+    pub(super) fn glued(text: &str, _: &dyn askama::Values) -> askama::Result<String> {
+        Ok(glue(text))
+    }
 
     /// Text between backticks as code, everything escaped.
     #[askama::filter_fn]
@@ -66,7 +73,7 @@ mod filters {
         let mut is_code = false;
         let mut spans = text.split('`').peekable();
         while let Some(span) = spans.next() {
-            let Ok(span) = escape(span, Html);
+            let Ok(span) = escape(glue(span), Html);
             match is_code {
                 true if spans.peek().is_some() => write!(html, "<code>{span}</code>")?,
                 // A backtick without another.

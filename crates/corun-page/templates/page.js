@@ -1,5 +1,5 @@
 "use strict";
-// Everything is readable without this script: it sorts tables, shows words beside marks, and unfolds for print.
+// Everything is readable without this script: it sorts tables and shows words beside marks.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
@@ -50,7 +50,4 @@ document.addEventListener("pointermove", (event) => {
   const right = innerWidth - tip.offsetWidth - 8;
   tip.style.left = Math.max(4, Math.min(event.clientX + 12, right)) + "px";
   tip.style.top = Math.max(4, event.clientY - tip.offsetHeight - 12) + "px";
-});
-addEventListener("beforeprint", () => {
-  document.querySelectorAll("details").forEach((details) => { details.open = true; });
 });

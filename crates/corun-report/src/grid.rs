@@ -5,6 +5,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table as Grid
 use textwrap::WordSplitter;
 use textwrap::core::display_width;
 
+use crate::screen::in_a_row;
 use crate::tables::Table;
 
 /// A space at which no line is broken.
@@ -21,6 +22,64 @@ pub(crate) fn grid(table: &Table, columns: u16) -> String {
 /// As [`grid`], with the figures of studies on one line each where all of them fit.
 pub(crate) fn named_grid(table: &Table, columns: u16) -> String {
     fitting(table, columns, &WHOLE)
+}
+
+/// The table with a line for each row. Where it does not fit, columns of `spare` are left out in their order, and then
+/// cells of the columns of `cut` end early, but not before so many characters.
+pub(crate) fn listing(
+    table: &Table,
+    columns: u16,
+    spare: &[&str],
+    cut: &[(&str, usize)],
+) -> String {
+    let mut table = table.plain();
+    let least = |name: &str| cut.iter().find(|(of, _)| *of == name).map(|(_, least)| *least);
+    let natural = |table: &Table| -> Vec<usize> {
+        let cells = |index| table.rows.iter().filter_map(move |row| row.get(index));
+        let all = |index| table.header.get(index).into_iter().chain(cells(index));
+        (0..table.header.len())
+            .map(|index| all(index).map(|it| display_width(it)).max().unwrap_or(0))
+            .collect()
+    };
+    // A space on both sides of a cell, and one between columns.
+    let room = |table: &Table| usize::from(columns).saturating_sub(3 * table.header.len());
+    let narrow = |table: &Table| -> usize {
+        let widths = natural(table).into_iter().zip(&table.header);
+        widths.map(|(width, name)| least(name).map_or(width, |it| width.min(it))).sum()
+    };
+    for name in spare {
+        if narrow(&table) <= room(&table) {
+            break;
+        }
+        if let Some(index) = table.header.iter().position(|it| it == name) {
+            table.header.remove(index);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(index)));
+        }
+    }
+    let mut left = room(&table).saturating_sub(narrow(&table));
+    let widths = natural(&table);
+    let index = |name: &str| table.header.iter().position(|it| it == name);
+    let mut cut: Vec<(usize, usize)> = cut
+        .iter()
+        .filter_map(|(name, least)| {
+            let index = index(name)?;
+            Some((index, widths[index].min(*least)))
+        })
+        .collect();
+    // A character for each in turn.
+    while left > 0 && cut.iter().any(|(index, width)| *width < widths[*index]) {
+        for (index, width) in &mut cut {
+            if left > 0 && *width < widths[*index] {
+                (*width, left) = (*width + 1, left - 1);
+            }
+        }
+    }
+    for (index, width) in cut {
+        for row in &mut table.rows {
+            row[index] = in_a_row(&row[index], width);
+        }
+    }
+    grid(&table, columns)
 }
 
 fn fitting(table: &Table, columns: u16, whole: &[&str]) -> String {
@@ -116,7 +175,7 @@ fn glued(table: &Table) -> Table {
 }
 
 /// The text with [`NO_BREAK`] between a number and its unit, and between a sign and its number.
-pub(crate) fn glue(text: &str) -> String {
+pub fn glue(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let mut glued = String::with_capacity(text.len());
     for (index, word) in words.iter().enumerate() {
@@ -130,6 +189,12 @@ pub(crate) fn glue(text: &str) -> String {
         }
     }
     glued
+}
+
+/// Lines of at most so many characters, broken neither inside a number nor between a number and its unit.
+pub fn lines(text: &str, columns: usize) -> Vec<String> {
+    let columns = u16::try_from(columns).unwrap_or(u16::MAX).max(1);
+    filled(&glue(text), "", columns).lines().map(|it| it.replace(NO_BREAK, " ")).collect()
 }
 
 fn is_number(word: &str) -> bool {
@@ -233,6 +298,30 @@ mod tests {
           to spread    2.003
           noise floor  13 %
         ");
+    }
+
+    #[test]
+    fn a_listing_has_a_line_for_each_row_however_long_its_cells_are() {
+        let runs = table(
+            &["run", "host", "workload", "answer"],
+            &[
+                &[
+                    "3f2a9c1b",
+                    "a-node",
+                    "./solver --size=large FILE",
+                    "SMT helps: with 2 workers a core does more work.",
+                ],
+                &["5e7280f0", "a-node", "x", "Short."],
+            ],
+        );
+        let of = |columns| listing(&runs, columns, &["host"], &[("answer", 12), ("workload", 8)]);
+        for columns in [40, 50, 60, 80, 120] {
+            let shown = of(columns);
+            assert_eq!(shown.lines().count(), 4, "{columns}:\n{shown}");
+            assert!(shown.lines().all(|line| width(line) <= columns.into()), "{shown}");
+        }
+        assert!(of(120).contains("a-node") && of(120).contains("more work."), "{}", of(120));
+        assert!(!of(42).contains("a-node") && of(42).contains("SMT helps ..."), "{}", of(42));
     }
 
     /// Words that tables are made of.

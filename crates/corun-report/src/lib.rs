@@ -21,8 +21,10 @@ mod markdown;
 mod model;
 mod prediction;
 mod prose;
+mod run_screen;
 mod runs;
 mod schedule;
+mod screen;
 mod simulation;
 mod study;
 mod sweep;
@@ -55,17 +57,26 @@ pub use fleet_report::{
 pub use latex::{bench_to_latex, study_to_latex, threads_to_latex, to_latex};
 pub use markdown::to_markdown;
 pub use model::{checked_models, describe_model, list_models, models_side_by_side};
-pub use prediction::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
+pub use prediction::{
+    prediction_in_brief, prediction_on_screen, prediction_to_terminal, predictions_on_screen,
+    predictions_to_terminal,
+};
+pub use run_screen::run_on_screen;
 pub use runs::list_runs;
 pub use schedule::{list_scheduling, schedule_to_csv, schedule_to_terminal, shortened_timeline};
+pub use screen::View;
 pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
-pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
-pub use sweep::{sweep_in_brief, sweep_to_csv, sweep_to_terminal};
+pub use study::{
+    describe_study, list_studies, study_on_screen, study_to_csv, study_to_markdown,
+    study_to_terminal,
+};
+pub use sweep::{sweep_in_brief, sweep_on_screen, sweep_to_csv, sweep_to_terminal};
 pub use terminal::{answers_to_terminal, to_terminal};
 /// The sentences and tables that results are shown with, before they take a form: for pages.
 pub mod parts {
+    pub use crate::grid::{glue, lines};
     pub use crate::tables::Table;
 
     /// Numbers with as many digits as their intervals support.

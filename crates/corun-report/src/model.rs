@@ -4,6 +4,7 @@ use corun_record::{
     ListedModel, ModelChecks, ModelDescription, ModelDifference, ModelDifferences, ModelList, Tree,
 };
 
+use crate::grid::listing;
 use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
@@ -28,7 +29,8 @@ pub fn list_models(list: &ModelList, columns: u16) -> String {
     };
     let header = header.map(str::to_owned).to_vec();
     let table = Table { header, rows: list.models.iter().map(row).collect() };
-    format!("{}\n", grid(&table, columns))
+    let spare = ["ROB", "differ", "unchecked", "GHz"];
+    format!("{}\n", listing(&table, columns, &spare, &[("the machine", 24)]))
 }
 
 /// A model in full: every figure, what siblings do with each resource, and from where it is known.

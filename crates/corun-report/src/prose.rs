@@ -24,7 +24,7 @@ pub fn work(workload: &Workload) -> String {
     let what = if workload.command.is_empty() {
         format!("workload {} {}", workload.name, parameters.join(" "))
     } else {
-        on_one_line(&shell_words::join(&workload.command))
+        command_line(&workload.command)
     };
     let how = match workload.mode {
         Mode::Copies => "a process for each worker",
@@ -36,9 +36,21 @@ pub fn work(workload: &Workload) -> String {
     format!("{} ({how}{steady})", what.trim_end())
 }
 
+/// A command as a line to copy, quoted where a shell would change it.
+pub(crate) fn command_line(words: &[String]) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "_-./:=,+%@".contains(it);
+    let quoted = words.iter().map(|word| {
+        match !word.is_empty() && word.replace("{workers}", "").chars().all(is_plain) {
+            true => word.clone(),
+            false => shell_words::quote(word).into_owned(),
+        }
+    });
+    on_one_line(&quoted.collect::<Vec<_>>().join(" "))
+}
+
 /// Load generator of a service, and its CPUs.
 pub fn load(load: &ServiceLoad) -> String {
-    let command = on_one_line(&shell_words::join(&load.command));
+    let command = command_line(&load.command);
     match load.cpus.is_empty() {
         true => format!("load: {command} (on the server's CPUs)"),
         false => format!("load: {command} (on CPU {})", list(&load.cpus)),
@@ -71,6 +83,27 @@ pub fn machine(machine: &MachineSummary) -> String {
     if let Some(hypervisor) = &machine.hypervisor {
         facts.push(format!("virtual machine ({hypervisor})"));
     }
+    facts.join(", ")
+}
+
+/// The machine in as few words as say what holds in every run on it.
+pub(crate) fn machine_in_short(machine: &MachineSummary) -> String {
+    if machine.online_cpus == 0 {
+        return "an unknown machine".to_owned();
+    }
+    let mut facts = vec![machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned())];
+    facts.push(plural(machine.cores as usize, "core"));
+    if machine.allowed_cpus < machine.online_cpus {
+        facts.push(format!(
+            "{} of {} logical CPUs allowed",
+            machine.allowed_cpus, machine.online_cpus
+        ));
+    }
+    facts.push(match machine.smt_width {
+        1 => "no siblings".to_owned(),
+        width => format!("SMT width {width}"),
+    });
+    facts.extend(machine.hypervisor.as_ref().map(|name| format!("virtual machine ({name})")));
     facts.join(", ")
 }
 

@@ -2,9 +2,10 @@
 
 use corun_record::{Body, EndReason, KeptRun, KeptRunList, PredictionSweep};
 
+use crate::grid::listing;
 use crate::prose::plural;
 use crate::tables::Table;
-use crate::terminal::{grid, wrap};
+use crate::terminal::wrap;
 
 /// The most characters of a name and of an answer: a run in full is for `corun runs show`.
 const NAME: usize = 40;
@@ -17,8 +18,19 @@ pub fn list_runs(list: &KeptRunList, columns: u16) -> String {
     }
     let header = ["run", "started (UTC)", "host", "command", "workload", "answer", "tags"];
     let header = header.map(str::to_owned).to_vec();
-    let rows = list.runs.iter().map(row).collect();
-    let mut text = format!("{}\n", grid(&Table { header, rows }, columns));
+    let table = Table { header, rows: list.runs.iter().map(row).collect() };
+    let is_same = |of: fn(&KeptRun) -> &Option<String>| {
+        list.runs.windows(2).all(|pair| of(&pair[0]) == of(&pair[1]))
+    };
+    // What says nothing goes first.
+    let has_tags = list.runs.iter().any(|run| !run.tags.is_empty());
+    let spare: &[&str] = match (has_tags, is_same(|run| &run.host)) {
+        (false, _) => &["tags", "host"],
+        (true, true) => &["host"],
+        (true, false) => &["host", "tags"],
+    };
+    let cut = [("answer", 16), ("workload", 8), ("tags", 6), ("host", 6)];
+    let mut text = format!("{}\n", listing(&table, columns, spare, &cut));
     if list.more > 0 {
         let more = plural(usize::try_from(list.more).unwrap_or(usize::MAX), "older run");
         text += &wrap(&format!("{more} not shown; --limit N shows more."), "", columns);
@@ -60,7 +72,8 @@ fn answer(run: &KeptRun) -> String {
     };
     match run.note.as_str() {
         "" => said,
-        note => format!("{said} ({note})"),
+        // The end of a long answer may have no room.
+        note => format!("({note}) {said}"),
     }
 }
 
@@ -104,7 +117,7 @@ mod tests {
             "sort\\u{1b}[2J FILE",
             "It helps.",
             "running, 1 block so far",
-            "unfinished, 1 block (odd)",
+            "(odd) unfinished, 1 block",
             "unfinished, 1 cell",
             "a b",
             "2 older runs not shown",

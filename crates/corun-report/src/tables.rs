@@ -126,7 +126,7 @@ pub fn comparisons(run: &Run) -> Table {
 }
 
 /// Subject of a comparison: a metric, or of a service's latency the quantile.
-fn compared(seen: &Observation) -> String {
+pub(crate) fn compared(seen: &Observation) -> String {
     match (seen.metric, &seen.of) {
         (Metric::Latency, Some(quantile)) => format!("{quantile} latency"),
         (metric, _) => metric.name().to_owned(),

@@ -6,13 +6,15 @@ use crate::bars::{Bar, bars};
 use crate::figures::{half_width, is_sensible};
 use crate::grid::{filled, glue};
 use crate::prose;
+use crate::screen::View;
 use crate::tables::{self, RateScale};
 
 pub(crate) use crate::grid::{NO_BREAK, grid, named_grid};
 
-/// The run as text for a terminal of this many columns, its answers coloured if it `has_colour`.
-pub fn to_terminal(run: &Run, columns: u16, has_colour: bool) -> String {
-    let mut text = String::from("\n");
+/// All that a run says.
+pub fn to_terminal(run: &Run, view: &View) -> String {
+    let View { columns, has_colour, .. } = *view;
+    let mut text = String::new();
     for line in prose::heading(run) {
         text.push_str(&wrap(&line, "  ", columns));
     }
@@ -33,7 +35,7 @@ pub fn to_terminal(run: &Run, columns: u16, has_colour: bool) -> String {
     text.push('\n');
     text.push_str(&wrap(&prose::course(run), "", columns));
     // Nothing that others wrote brings colours of its own.
-    answers_to_terminal(run, columns, has_colour) + &on_lines(&text)
+    view.in_order(&answers_to_terminal(run, columns, has_colour), &on_lines(&text))
 }
 
 /// A bar for the work of each arm; nothing where there is one arm, or no interval.
@@ -59,10 +61,14 @@ fn picture(run: &Run, columns: u16) -> String {
 
 /// The answers of a run alone.
 pub fn answers_to_terminal(run: &Run, columns: u16, has_colour: bool) -> String {
+    painted_answers(run, has_colour).iter().map(|answer| wrap(answer, "  ", columns)).collect()
+}
+
+/// The answers of a run, a line each.
+pub(crate) fn painted_answers(run: &Run, has_colour: bool) -> Vec<String> {
     let painted = |(answer, sentence): (Answer, String)| {
         let sentence = on_one_line(&sentence);
-        let sentence = if has_colour { painted(answer, &sentence) } else { sentence };
-        wrap(&sentence, "  ", columns)
+        if has_colour { painted(answer, &sentence) } else { sentence }
     };
     prose::answers(run).into_iter().map(painted).collect()
 }
@@ -129,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_answer_comes_first_and_every_line_fits() {
-        let shown = [120, 80, 60].map(|columns| to_terminal(&run(), columns, false));
+        let shown = [120, 80, 60].map(|columns| to_terminal(&run(), &View::of_file(columns)));
         for (text, columns) in shown.iter().zip([120, 80, 60]) {
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
             assert!(text.starts_with(&answers_to_terminal(&run(), columns as u16, false)));
@@ -167,9 +173,9 @@ mod tests {
     fn colours_are_those_of_the_answer_and_of_nothing_else() {
         let mut run = run();
         run.workload.command = vec!["evil\u{1b}[31m".to_owned()];
-        let plain = to_terminal(&run, 100, false);
+        let plain = to_terminal(&run, &View::of_file(100));
         assert!(!plain.contains('\u{1b}'), "{plain}");
-        let coloured = to_terminal(&run, 100, true);
+        let coloured = to_terminal(&run, &View { has_colour: true, ..View::of_file(100) });
         assert!(coloured.starts_with("\u{1b}[1;32mSMT helps\u{1b}[0m: with 2"), "{coloured}");
         assert_eq!(coloured.matches('\u{1b}').count(), 2);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use corun_record::nearest_first;
+use corun_record::{StudyDescription, nearest_first};
 
 use crate::error::StudyError;
 use crate::figure::RatioOf;
@@ -101,6 +101,23 @@ impl Selection {
     /// True if the experiment with this index is run.
     pub fn has_experiment(&self, index: usize) -> bool {
         self.experiments.contains(&index)
+    }
+
+    /// Leaves out of a description what is not selected, and with it what is said of all rows together.
+    pub fn retain(&self, description: &mut StudyDescription) {
+        if self.is_all {
+            return;
+        }
+        let kept = |selected: &BTreeSet<usize>| {
+            let selected = selected.clone();
+            let mut index = 0..;
+            move || index.next().is_some_and(|it| selected.contains(&it))
+        };
+        let (mut experiment, mut figure) = (kept(&self.experiments), kept(&self.figures));
+        description.experiments.retain(|_| experiment());
+        description.figures.retain(|_| figure());
+        description.errors.clear();
+        description.findings.clear();
     }
 
     /// Number of experiments that are run, if all of them can be.

@@ -10,7 +10,7 @@ use corun_report::Destination;
 
 use crate::options::JsonFile;
 use crate::problem::Problem;
-use crate::terminal;
+use crate::{pager, terminal};
 
 /// The machine that this command runs on.
 ///
@@ -66,7 +66,7 @@ impl Answer {
         shown: impl FnOnce(&B, u16) -> String,
     ) -> Result<(), Problem> {
         let record = self.record(body);
-        self.write(&record, |record, columns| shown(&record.body, columns))
+        self.write_long(&record, |record, columns| shown(&record.body, columns))
     }
 
     /// The document, for callers that change its head.
@@ -86,6 +86,21 @@ impl Answer {
         match self.json {
             Some(destination) => Ok(destination.write(&record.to_json())?),
             None => Ok(terminal::show(&shown(record, terminal::width()))?),
+        }
+    }
+
+    /// Writes a document to be read at leisure: by a pager where it is longer than the terminal.
+    ///
+    /// # Errors
+    /// If the file or the terminal cannot be written.
+    pub(crate) fn write_long<B: Body>(
+        self,
+        record: &Record<B>,
+        shown: impl FnOnce(&Record<B>, u16) -> String,
+    ) -> Result<(), Problem> {
+        match self.json {
+            Some(destination) => Ok(destination.write(&record.to_json())?),
+            None => Ok(pager::show(&shown(record, terminal::width()), terminal::show)?),
         }
     }
 

@@ -72,6 +72,11 @@ pub(crate) fn place() -> Result<Option<PathBuf>, StoreError> {
     }
 }
 
+/// True if the answer of this command is kept, so that `corun runs show last` has it.
+pub(crate) fn is_kept() -> bool {
+    REQUEST.get().is_some_and(|it| it.is_kept) && matches!(place(), Ok(Some(_)))
+}
+
 /// The store that there is, for commands that look into it.
 ///
 /// # Errors

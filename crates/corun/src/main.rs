@@ -15,6 +15,7 @@ mod helper_process;
 mod interruption;
 mod keeping;
 mod options;
+mod pager;
 mod parse;
 mod problem;
 mod progress;

@@ -28,7 +28,11 @@ pub(crate) fn command_line() -> Result<(CommandLine, String), ExitCode> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let colour = colour_asked(&typed);
     terminal::set_colour(colour);
-    parsed(grammar().color(colour), &typed).map_err(|mistake| match mistake {
+    let grammar = match typed.iter().any(|word| word == "-h") {
+        true => help::with_short_help(grammar()),
+        false => grammar(),
+    };
+    parsed(grammar.color(colour), &typed).map_err(|mistake| match mistake {
         Mistake::Clap(error) => report(&error),
         Mistake::NotValid(problem) => problem.report(),
     })

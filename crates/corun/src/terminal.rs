@@ -1,11 +1,13 @@
 //! Abilities of the terminal, and output to it.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use anstream::AutoStream;
 use clap::ColorChoice;
 use corun_record::on_lines;
-use corun_report::ExportError;
+use corun_report::{ExportError, View};
+
+use crate::keeping;
 
 /// Columns of the terminal, or 100 where there is none.
 pub(crate) fn columns() -> usize {
@@ -15,6 +17,17 @@ pub(crate) fn columns() -> usize {
 /// As [`columns`], in the type that tables take.
 pub(crate) fn width() -> u16 {
     u16::try_from(columns()).unwrap_or(u16::MAX)
+}
+
+/// Medium that standard output is: on a terminal the answer comes last.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
+pub(crate) fn view() -> View {
+    View {
+        columns: width(),
+        is_terminal: std::io::stdout().is_terminal(),
+        has_colour: has_colour(),
+        is_kept: keeping::is_kept(),
+    }
 }
 
 /// Sets what `--color` asks for, before anything is shown.
@@ -65,7 +78,12 @@ pub(crate) fn pass_on(text: &str) -> Result<(), ExportError> {
 /// # Errors
 /// As [`show`].
 pub(crate) fn show_coloured(text: &str) -> Result<(), ExportError> {
-    if has_colour() { write(&with_colours(text)) } else { show(text) }
+    write(&plain(text))
+}
+
+/// The text as [`show_coloured`] writes it.
+pub(crate) fn plain(text: &str) -> String {
+    if has_colour() { with_colours(text) } else { on_lines(text).into_owned() }
 }
 
 /// The text with only such control sequences as set bold type and colours (SGR, ECMA-48).

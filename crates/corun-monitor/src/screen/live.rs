@@ -22,7 +22,7 @@ use signal_hook::iterator::Signals;
 
 use super::draw::{Colours, draw, sort_at};
 use super::view::{Effect, Input, Key, View};
-use crate::{MonitorError, Source};
+use crate::{MonitorError, Playback, Source};
 
 /// Why a screen could not be shown any more.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,8 @@ enum Message {
     TerminalLost(io::Error),
 }
 
-/// Shows the view on the terminal and feeds it from the source, until the user quits.
+/// Shows the view on the terminal and feeds it from the source, until the user quits; `playback` controls a source that is
+/// a recording.
 ///
 /// # Errors
 /// If there is no terminal, or nothing can be read at all.
@@ -78,6 +79,7 @@ pub fn live(
     interval: Duration,
     mut view: View,
     colours: Colours,
+    playback: Option<Playback>,
 ) -> Result<(), LiveError> {
     restore_on_panic();
     let mut screen = Screen::open(&view)?;
@@ -112,6 +114,16 @@ pub fn live(
         };
         match effect {
             Effect::Draw => {}
+            Effect::Pause => {
+                if let Some(playback) = &playback {
+                    playback.pause(view.is_paused());
+                }
+            }
+            Effect::Step(intervals) => {
+                if let Some(playback) = &playback {
+                    playback.step(intervals);
+                }
+            }
             Effect::Mouse => screen.hear_mouse(view.has_mouse())?,
             Effect::Suspend => {
                 screen.leave();
@@ -177,7 +189,14 @@ fn watch_source(
                 Ok(activity) => Message::Input(Input::Activity(Box::new(activity))),
                 Err(error) => Message::Failed(error),
             };
-            let is_last = matches!(message, Message::Failed(_));
+            let has_ended = matches!(message, Message::Failed(MonitorError::Ended));
+            let is_last =
+                matches!(message, Message::Failed(_)) && !(has_ended && source.can_go_back());
+            if let (Message::Input(_), Some(moment)) = (&message, source.moment())
+                && sender.send(Message::Input(Input::Moment(moment))).is_err()
+            {
+                return;
+            }
             if sender.send(message).is_err() || is_last {
                 return;
             }
@@ -212,6 +231,8 @@ fn key_of(event: KeyEvent) -> Option<Key> {
         KeyCode::Enter => Key::Enter,
         KeyCode::Esc => Key::Escape,
         KeyCode::Backspace => Key::Backspace,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,
         KeyCode::PageUp => Key::PageUp,

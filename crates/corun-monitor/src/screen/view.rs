@@ -20,6 +20,10 @@ pub enum Key {
     Escape,
     /// Backspace.
     Backspace,
+    /// Left.
+    Left,
+    /// Right.
+    Right,
     /// Up, or the mouse's wheel.
     Up,
     /// Down.
@@ -39,6 +43,8 @@ pub enum Key {
 pub enum Input {
     /// The next interval.
     Activity(Box<Activity>),
+    /// The time of the next interval, where it is not now.
+    Moment(String),
     /// A key was pressed.
     Key(Key),
     /// The title of the column that sorts by this was clicked.
@@ -56,6 +62,10 @@ pub enum Effect {
     Suspend,
     /// To switch the mouse on or off, as [`View::has_mouse`] says.
     Mouse,
+    /// To pause a recording or to let it go on, as [`View::is_paused`] says.
+    Pause,
+    /// To show the interval of a recording that is so many later, or earlier.
+    Step(i64),
     /// To end.
     Quit,
 }
@@ -102,6 +112,10 @@ pub struct View {
     has_mouse: bool,
     /// True if keys go into the filter.
     pub(super) is_typing: bool,
+    /// Time of the interval that is shown, of a recording.
+    pub(super) moment: Option<String>,
+    /// True if the next interval is shown although the view is paused.
+    is_stepping: bool,
     /// Why there is nothing new.
     pub(super) ended: Option<String>,
     /// The first row of tasks, of cores and of the help that is shown.
@@ -110,6 +124,8 @@ pub struct View {
     pub(super) help_scroll: usize,
 }
 
+/// The intervals of a long step.
+const STEPS: i64 = 10;
 /// The rows by which a page scrolls.
 const PAGE: usize = 20;
 
@@ -127,6 +143,8 @@ impl View {
             is_paused: false,
             has_mouse: false,
             is_typing: false,
+            moment: None,
+            is_stepping: false,
             ended: None,
             task_scroll: 0,
             core_scroll: 0,
@@ -137,6 +155,11 @@ impl View {
     /// True if the mouse's wheel and clicks are wanted.
     pub fn has_mouse(&self) -> bool {
         self.has_mouse
+    }
+
+    /// True if the interval that is shown stays.
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
     }
 
     /// The newest interval that is shown.
@@ -153,10 +176,17 @@ impl View {
     pub fn handle(&mut self, input: Input) -> Effect {
         match input {
             Input::Activity(activity) => {
-                if !self.is_paused {
+                if !self.is_paused || std::mem::take(&mut self.is_stepping) {
+                    self.ended = None;
                     self.pairs = pairs(&activity, MOST_PAIRS);
                     self.activity = Some(*activity);
                     self.arrange();
+                }
+                Effect::Draw
+            }
+            Input::Moment(moment) => {
+                if !self.is_paused || self.is_stepping {
+                    self.moment = Some(moment);
                 }
                 Effect::Draw
             }
@@ -210,7 +240,17 @@ impl View {
                 self.shows_help = !self.shows_help;
                 self.help_scroll = 0;
             }
-            Key::Char(' ') => self.is_paused = !self.is_paused,
+            Key::Char(' ') => {
+                self.is_paused = !self.is_paused;
+                return Effect::Pause;
+            }
+            Key::Escape if !self.selection.filter.is_empty() => {
+                self.select(|it| it.filter.clear());
+            }
+            Key::Left => return self.step(-1),
+            Key::Right => return self.step(1),
+            Key::Char('<') => return self.step(-STEPS),
+            Key::Char('>') => return self.step(STEPS),
             Key::Char('/') => self.is_typing = true,
             Key::Char('t') => self.select(|it| it.grouping = it.grouping.next()),
             Key::Char('H') => self.select(|it| it.threads = !it.threads),
@@ -237,6 +277,17 @@ impl View {
             Key::Enter | Key::Escape | Key::Backspace => {}
         }
         Effect::Draw
+    }
+
+    /// A step through a recording; what happens now has no other moments.
+    fn step(&mut self, intervals: i64) -> Effect {
+        match self.moment {
+            Some(_) => {
+                self.is_stepping = true;
+                Effect::Step(intervals)
+            }
+            None => Effect::Draw,
+        }
     }
 
     fn select(&mut self, change: impl FnOnce(&mut Selection)) {
@@ -320,6 +371,40 @@ mod tests {
         press(&mut view, "/");
         view.handle(Input::Key(Key::Escape));
         assert_eq!((view.rows.len(), view.is_typing), (all, false));
+    }
+
+    #[test]
+    fn escape_clears_a_filter_that_was_kept() {
+        let mut view = view();
+        let all = view.rows.len();
+        press(&mut view, "/no such task");
+        view.handle(Input::Key(Key::Enter));
+        assert!(view.rows.is_empty());
+        // The help is left first.
+        press(&mut view, "?");
+        view.handle(Input::Key(Key::Escape));
+        assert!(view.rows.is_empty() && !view.shows_help);
+        view.handle(Input::Key(Key::Escape));
+        assert_eq!((view.rows.len(), view.selection.filter.as_str()), (all, ""));
+    }
+
+    #[test]
+    fn a_recording_is_stepped_through_while_it_is_paused() {
+        let mut view = view();
+        assert_eq!(view.handle(Input::Key(Key::Right)), Effect::Draw);
+        view.handle(Input::Moment("12:00:00".to_owned()));
+        assert_eq!(press(&mut view, " "), Effect::Pause);
+        assert_eq!(view.handle(Input::Key(Key::Left)), Effect::Step(-1));
+        assert_eq!(press(&mut view, ">"), Effect::Step(10));
+        view.handle(Input::Moment("12:00:09".to_owned()));
+        view.handle(Input::Activity(Box::default()));
+        assert_eq!(
+            (view.activity.clone(), view.moment.as_deref()),
+            (Some(Activity::default()), Some("12:00:09"))
+        );
+        // The next one is not asked for.
+        view.handle(Input::Moment("12:00:10".to_owned()));
+        assert_eq!(view.moment.as_deref(), Some("12:00:09"));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The article of a study: published, predicted and measured side by side, and how far they lie apart.
 
-use std::cmp::Ordering;
-
 use corun_record::{
     Estimate, FindingKind, Metric, ModelRole, Run, StudyColumn, StudyFigure, StudyResult,
 };
@@ -16,7 +14,9 @@ use crate::plot::bars::{Bar, Bars};
 pub(super) fn article(result: &StudyResult, detail: Detail) -> Article {
     let (table, reasons, unpredicted) = study::figures(result);
     let mut parts: Vec<Part> = Vec::new();
-    parts.extend(side_by_side(result, detail).map(Part::from));
+    let pictures = side_by_side(result, detail).map(Part::from);
+    let defined = pictures.is_some().then(|| Part::List(definitions(&result.figures)));
+    parts.extend(pictures.into_iter().chain(defined));
     parts.extend(beside_published(result, detail).map(Part::from));
     parts.extend(errors(result, detail).map(Part::from));
     let mut sections = vec![Section::new("In pictures", parts)];
@@ -112,10 +112,9 @@ fn side_by_side(result: &StudyResult, detail: Detail) -> Option<Figure> {
         name: "published",
         message: format!("{}: {}", result.title, directions(&shown)),
         note: format!(
-            "Ratios; 1 is no difference. Found again: above 1, below 1, or within 2 % of it, as published. {} The published bars are of {}; the measured ones of {}; \
-             the predicted ones of a model of the published machine. Line: an interval, or what the published \
-             digits leave open.{rest} {}.",
-            definitions(&shown[..most.min(shown.len())]),
+            "Ratios; 1 is no difference. Found again: within 2 % of 1 as published, or an effect of its direction and of half \
+             to twice its size. Published on {}; measured on {}; predicted by a model of the published machine. Line: an \
+             interval, or what the published digits leave open.{rest} {}.",
             result.published_on,
             measured_on(result),
             result.citation
@@ -137,8 +136,12 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
     let mut figures = 0;
     for figure in shown {
         let Some(published) = &figure.published else { continue };
-        let value = |value: f64| {
-            format!("{} {}", figures::three_digits(value), figures::unit(&figure.unit))
+        let unit = figures::unit(&figure.unit);
+        let value = |value: f64| match value.abs() {
+            size if size >= 1e9 => format!("{} G", figures::three_digits(value * 1e-9)),
+            size if size >= 1e6 => format!("{} M", figures::three_digits(value * 1e-6)),
+            size if size >= 1e4 => format!("{} k", figures::three_digits(value * 1e-3)),
+            _ => figures::three_digits(value),
         };
         let estimates =
             [(&figure.predicted, "predicted", "c2"), (&figure.measured, "measured here", "c1")];
@@ -153,7 +156,7 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
             rows.push(Bar {
                 is_joined: !is_first,
                 label: if is_first { figure.id.clone() } else { String::new() },
-                remark: if is_first { arms(figure) } else { String::new() },
+                remark: if is_first { format!("{}, {unit}", arms(figure)) } else { String::new() },
                 value: Some(seen.value / published.value),
                 limits: limits(&seen)
                     .map(|it| it.map(|it| it / published.value))
@@ -197,21 +200,23 @@ fn beside_published(result: &StudyResult, detail: Detail) -> Option<Figure> {
     })
 }
 
-/// Direction of a ratio: above 1, below it, or within the practical bound of 2 %.
-fn direction(ratio: f64) -> Ordering {
-    match ratio.ln() {
-        size if size.abs() <= 1.02_f64.ln() => Ordering::Equal,
-        size => size.total_cmp(&0.0),
+/// True if a published ratio is found again: both within the practical bound of 2 %, or effects of one direction of which
+/// neither is more than twice the other, as logarithms.
+fn is_found_again(published: f64, found: f64) -> bool {
+    let practical = 1.02_f64.ln();
+    let (published, found) = (published.ln(), found.ln());
+    match published.abs() <= practical {
+        true => found.abs() <= practical,
+        false => (0.5..=2.0).contains(&(found / published)),
     }
 }
 
-/// Summary of ratios: how many published effects are found again, in the same direction. What a model was fitted
-/// to is no finding.
+/// Summary of ratios: how many published effects are found again. What a model was fitted to is no finding.
 fn directions(figures: &[&StudyFigure]) -> String {
     let found = |estimate: fn(&StudyFigure) -> Option<Estimate>, name: &str| {
         let known = figures.iter().filter_map(|it| {
             let found = estimate(it).filter(figures::is_sensible)?;
-            Some(direction(it.published.as_ref()?.value) == direction(found.value))
+            Some(is_found_again(it.published.as_ref()?.value, found.value))
         });
         let known: Vec<bool> = known.collect();
         let same = known.iter().filter(|it| **it).count();
@@ -234,14 +239,14 @@ fn directions(figures: &[&StudyFigure]) -> String {
 }
 
 /// Definitions of the ratios, a sentence each.
-fn definitions(figures: &[&StudyFigure]) -> String {
-    let mut metrics: Vec<Metric> = figures.iter().map(|it| it.metric).collect();
+fn definitions(figures: &[StudyFigure]) -> Vec<String> {
+    let ratios = figures.iter().filter(|it| it.unit == "1");
+    let mut metrics: Vec<Metric> = ratios.map(|it| it.metric).collect();
     metrics.sort_unstable();
     metrics.dedup();
     let defined =
         metrics.iter().filter_map(|it| Some(format!("{}: {}.", it.name(), it.definition()?)));
-    let sentences: Vec<String> = defined.map(|it| capital(&it)).collect();
-    sentences.join(" ")
+    defined.map(|it| capital(&it)).collect()
 }
 
 /// The machine of the measured figures, in a few words.
@@ -363,4 +368,25 @@ fn runs(result: &StudyResult, detail: Detail) -> Section {
     let table =
         Table::of("The runs behind the measured figures", &["run", "answer", "took"], rows, detail);
     Section::folded("The evidence: the runs", vec![Part::Table(table)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_found_again;
+
+    #[test]
+    fn an_effect_of_a_third_of_the_size_is_not_found_again() {
+        for (published, found, expected) in [
+            (1.04, 1.14, false),
+            (1.14, 1.04, false),
+            (1.5, 1.6, true),
+            (0.57, 0.7, true),
+            (0.9, 1.1, false),
+            (1.01, 0.99, true),
+            (1.01, 1.05, false),
+            (1.05, 1.01, false),
+        ] {
+            assert_eq!(is_found_again(published, found), expected, "{published} {found}");
+        }
+    }
 }

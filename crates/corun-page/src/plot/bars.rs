@@ -1,5 +1,7 @@
 //! Horizontal bars from 0, each with its interval, and a dot for each sample below it.
 
+use corun_report::parts::lines;
+
 use super::canvas::{
     Anchor, Canvas, Mark, dots, fitted, letters, line, marked, rect, text, tipped,
 };
@@ -93,7 +95,7 @@ pub(crate) fn draw(bars: &Bars, width: f64) -> Canvas {
     }
     canvas.height = top + 18.0;
     let columns = ((width - left) / 6.5).max(20.0) as usize;
-    for axis in textwrap::wrap(&bars.axis, columns) {
+    for axis in lines(&bars.axis, columns) {
         canvas.height += LINE;
         canvas.add(text("axis", Anchor::Start, left, canvas.height - 3.0, &axis));
     }
@@ -126,7 +128,9 @@ fn draw_row(
             let remark = fitted(&row.remark, (left - 8.0) / 0.93);
             shapes.push(text("tick", Anchor::End, left - 8.0, top + 23.0, &remark));
         }
-        shapes.push(text("label", Anchor::Start, scale_end(scale) + 10.0, top + 12.5, &row.figure));
+        let begin = scale_end(scale) + 10.0;
+        let figure = fitted(&row.figure, width - begin);
+        shapes.push(text("label", Anchor::Start, begin, top + 12.5, &figure));
     }
     let middle = top + BAR / 2.0;
     if let Some(value) = row.value {

@@ -2,6 +2,7 @@
 //!
 //! Foreign text reaches a picture through [`text`] and [`tipped`] only; the library escapes both.
 
+use corun_report::parts::lines;
 use svg::Node;
 use svg::node::Text;
 use svg::node::element::Element;
@@ -63,7 +64,7 @@ impl Canvas {
     /// Lines of small text across the picture.
     pub(crate) fn note(&mut self, note: &str, class: &str) {
         let columns = (self.width / 7.0) as usize;
-        for line in textwrap::wrap(note, columns) {
+        for line in lines(note, columns) {
             self.height += 18.0;
             self.add(text(class, Anchor::Start, 0.0, self.height - 4.0, &line));
         }

@@ -2,6 +2,7 @@
 //! which many programs that read SVG do not know.
 
 use corun_record::on_lines;
+use corun_report::parts::lines;
 use svg::node::Blob;
 use svg::node::element::{Group, Style, Title};
 use svg::{Document, Node};
@@ -14,6 +15,9 @@ const MARGIN: f64 = 16.0;
 /// Letters of the message and of the note that fit into a line.
 const LETTERS: [usize; 2] = [70, 104];
 
+/// The most lines of a note.
+const NOTE_LINES: usize = 4;
+
 /// Origin that every picture names.
 const ORIGIN: &str = "Made by corun.";
 
@@ -23,11 +27,11 @@ pub(crate) fn standalone(figures: &[&Figure]) -> String {
     let mut page = Group::new();
     let mut base = MARGIN;
     for figure in figures {
-        for line in textwrap::wrap(&figure.message, LETTERS[0]) {
+        for line in lines(&figure.message, LETTERS[0]) {
             base += 20.0;
             page.append(text("message", Anchor::Start, MARGIN, base - 4.0, &line));
         }
-        for line in textwrap::wrap(&figure.note, LETTERS[1]) {
+        for line in shortened(lines(&figure.note, LETTERS[1])) {
             base += 16.0;
             page.append(text("tick", Anchor::Start, MARGIN, base - 2.0, &line));
         }
@@ -53,6 +57,17 @@ pub(crate) fn standalone(figures: &[&Figure]) -> String {
         .add(page);
     let text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}\n");
     on_lines(&text).into_owned()
+}
+
+/// No more lines of a note than a reader of a picture takes in: the page and the document have the rest.
+fn shortened(mut lines: Vec<String>) -> Vec<String> {
+    if lines.len() > NOTE_LINES {
+        lines.truncate(NOTE_LINES);
+        if let Some(last) = lines.last_mut() {
+            *last = format!("{} ...", last.trim_end_matches(['.', ',', ';', ':']));
+        }
+    }
+    lines
 }
 
 /// The style sheet with its light colours in place of variables.

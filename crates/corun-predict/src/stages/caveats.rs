@@ -55,17 +55,17 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     ]);
     let assessed = report.assessed();
     caveats.extend(assessed.iter().any(Assessed::can_be).then(model_error_caveat));
-    let refused = assessed.iter().filter(|it| !it.can_be());
-    caveats.extend(refused.map(|run| {
-        let changed = run.setting.iter().map(|it| format!(" with {it}")).collect::<String>();
-        Caveat::new(
-            "implausible-yield",
-            format!(
-                "There is no figure of {}{changed}: what was simulated is no yield that a core can have, which happens where \
-                 little is simulated and caches are cold.",
-                run.placement
-            ),
-        )
+    let changed = assessed.iter().filter(|it| it.setting.is_some() && !it.can_be());
+    caveats.extend(changed.map(|it| {
+        let arm = format!("{} with {}", it.placement, it.setting.unwrap_or_default());
+        without_figure(&arm, it.work().is_some(), report)
+    }));
+    let as_it_is: Vec<&Assessed> = assessed.iter().filter(|it| it.setting.is_none()).collect();
+    caveats.extend(report.job.beside.placements.iter().filter_map(|asked| {
+        let found = as_it_is.iter().find(|it| it.placement == *asked);
+        let is_simulated = found.is_some_and(|it| it.work().is_some());
+        let has_figure = found.is_some_and(|it| it.can_be());
+        (!has_figure).then(|| without_figure(&asked.to_string(), is_simulated, report))
     }));
     caveats.extend(notable_kernel_share("The program", report.kernel_share()));
     if report.job.pages == PageSize::Huge {
@@ -159,6 +159,32 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     caveats.extend(of_part.filter_map(notable_children));
     caveats.extend(report.measured.runs.iter().flat_map(of_runs));
     caveats
+}
+
+/// Said of a placement that was asked for and has no figure, although something of it was simulated or not.
+fn without_figure(arm: &str, is_simulated: bool, report: &Report<'_>) -> Caveat {
+    let cut = report.is_cut.then_some(report.was_interrupted);
+    let (kind, why) = why_without_figure(is_simulated, cut);
+    Caveat::new(kind, format!("There is no figure of {arm}: {why}"))
+}
+
+/// The kind of caveat and the reason, which a user who ended the simulation or a limit may be.
+fn why_without_figure(is_simulated: bool, cut: Option<bool>) -> (&'static str, &'static str) {
+    match (is_simulated, cut) {
+        (true, _) => (
+            "implausible-yield",
+            "what was simulated is no yield that a core can have, which happens where little is simulated and caches are \
+             cold.",
+        ),
+        (false, Some(true)) => {
+            ("no-figure", "it was ended before enough was simulated beside siblings.")
+        }
+        (false, Some(false)) => (
+            "no-figure",
+            "the time allowed was over before enough was simulated beside siblings; more --max-time simulates more.",
+        ),
+        (false, None) => ("no-figure", "the run is too short for windows beside siblings."),
+    }
 }
 
 /// Caveats of a prediction that the limit or the user cut short.
@@ -319,4 +345,23 @@ fn of_runs(measured: &MeasuredRuns) -> Vec<Caveat> {
         ));
     }
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::why_without_figure;
+
+    #[test]
+    fn what_was_not_simulated_is_not_called_implausible() {
+        for (is_simulated, cut, kind, said) in [
+            (true, Some(false), "implausible-yield", "no yield that a core can have"),
+            (false, Some(false), "no-figure", "--max-time"),
+            (false, Some(true), "no-figure", "ended"),
+            (false, None, "no-figure", "too short"),
+        ] {
+            let (found, why) = why_without_figure(is_simulated, cut);
+            assert_eq!(found, kind);
+            assert!(why.contains(said), "{why}");
+        }
+    }
 }

@@ -340,7 +340,7 @@ enum Simulation<'a> {
 
 impl Assessed<'_> {
     /// The work of the core over that of one worker, as it was simulated.
-    fn work(&self) -> Option<Estimate> {
+    pub(super) fn work(&self) -> Option<Estimate> {
         let own = self.slowdown?;
         Some(match self.of_other {
             Some(other) => work_of_two(&own, &other),

@@ -1,8 +1,10 @@
 //! A prediction for the terminal: predicted beside measured, and the cycle stack in words.
 
+mod screen;
 mod siblings;
 mod words;
 
+pub use screen::{prediction_on_screen, predictions_on_screen};
 pub use siblings::{advice, answers, most_and_least, reasons};
 pub use words::{gerund, sentences};
 
@@ -14,17 +16,20 @@ use corun_record::{
 };
 
 use crate::figures::{grouped, interval, ratio, seconds, share, with_half_width};
+use crate::screen::View;
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
 
-/// The prediction as text for a terminal of this many columns.
-pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
+/// All that a prediction says.
+pub fn prediction_to_terminal(prediction: &Prediction, view: &View) -> String {
+    let columns = view.columns;
     let core = &prediction.core;
     let not_predicted = prediction.not_predicted.iter();
-    let mut text = not_predicted
-        .map(|why| wrap(&format!("NOT PREDICTED: {why}"), "", columns) + "\n")
+    let answer = not_predicted
+        .map(|why| wrap(&format!("NOT PREDICTED: {why}"), "", columns))
+        .chain(siblings::answers(prediction).iter().map(|line| wrap(line, "", columns)))
         .collect::<String>();
-    text += &beside_to_terminal(prediction, columns);
+    let mut text = beside_to_terminal(prediction, columns);
     text += &wrap(&program(prediction), "  ", columns);
     text +=
         &wrap(&format!("alone on {} ({}): {}", core.title, core.model, core.reason), "  ", columns);
@@ -43,7 +48,7 @@ pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
     }
     let caveats = prediction.caveats.iter().map(|caveat| caveat.sentence.clone()).collect();
     section(&mut text, "What limits trust", caveats, columns);
-    text
+    view.in_order(&answer, &text)
 }
 
 /// The answer alone, as lines; that of the program alone where no sibling was asked for.
@@ -55,12 +60,11 @@ pub fn prediction_in_brief(prediction: &Prediction, columns: u16) -> String {
 }
 
 /// Predictions for several cores: which core gains most, and a row for each.
-pub fn predictions_to_terminal(table: &PredictionTable, columns: u16) -> String {
+pub fn predictions_to_terminal(table: &PredictionTable, view: &View) -> String {
+    let columns = view.columns;
+    let answer = siblings::most_and_least(&table.predictions);
+    let answer = answer.map_or_else(String::new, |line| wrap(&line, "", columns));
     let mut text = String::new();
-    if let Some(line) = siblings::most_and_least(&table.predictions) {
-        text += &wrap(&line, "", columns);
-        text.push('\n');
-    }
     let header = ["core", "IPC alone", "placement", "work, times one", "time of each", "a sibling"];
     let rows = table.predictions.iter().flat_map(siblings::rows).collect();
     let header = header.into_iter().map(str::to_owned).collect();
@@ -74,7 +78,7 @@ pub fn predictions_to_terminal(table: &PredictionTable, columns: u16) -> String 
         text += &wrap(&program(first), "  ", columns);
     }
     section(&mut text, "What limits trust", said(&table.predictions), columns);
-    text
+    view.in_order(&answer, &text)
 }
 
 /// Limits of trust: what is said of every core once, the rest with the core's name.
@@ -95,18 +99,12 @@ fn said(predictions: &[Prediction]) -> Vec<String> {
     said
 }
 
-/// Part on siblings: the answer, bars, why, what to do. Empty for a program that was predicted alone.
+/// Part on siblings: bars, why, what to do. Empty for a program that was predicted alone.
 fn beside_to_terminal(prediction: &Prediction, columns: u16) -> String {
-    let answers = siblings::answers(prediction);
-    if answers.is_empty() {
+    if prediction.beside.is_empty() {
         return String::new();
     }
-    let mut text: String = answers.iter().map(|line| wrap(line, "", columns)).collect();
-    text.push('\n');
-    if prediction.beside.is_empty() {
-        return text;
-    }
-    text += &siblings::picture(prediction, columns);
+    let mut text = siblings::picture(prediction, columns);
     section(&mut text, "Why", siblings::reasons(prediction), columns);
     section(&mut text, "What to do", siblings::advice(prediction), columns);
     text.push('\n');

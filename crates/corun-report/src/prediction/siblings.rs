@@ -1,14 +1,15 @@
 //! Effects of a busy sibling on a program, in words: the answer, why, and what to do.
 
 use corun_record::{
-    Answer, Cause, Effect, Estimate, Metric, MissRate, Observation, Placement, PredictedPlacement,
-    PredictedStacked, Prediction, Source, WhatIf,
+    Answer, Cause, Caveat, Effect, Estimate, Metric, MissRate, Observation, Placement,
+    PredictedPlacement, PredictedStacked, Prediction, Source, WhatIf,
 };
 use corun_stats::{TOO_UNCERTAIN, percent};
 
 use super::words::gerund;
 use crate::bars::{Bar, bars};
 use crate::figures::{interval, is_sensible, ratio};
+use crate::screen::NextStep;
 
 /// A prediction of the program alone that is off by more than this share is not to be trusted.
 const MAX_ERROR_ALONE: f64 = 0.15;
@@ -45,18 +46,29 @@ fn work(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Estim
     figure(prediction, placement, Metric::SmtYield)
 }
 
-/// The answer: a sentence for each placement, what was measured, and one if the prediction is not to be trusted.
+/// The answer: a sentence for each placement, what was measured, and what a reader must know of them.
 pub fn answers(prediction: &Prediction) -> Vec<String> {
+    findings(prediction).into_iter().chain(reservations(prediction)).collect()
+}
+
+/// Sentences on the placements, as predicted and as measured.
+pub(super) fn findings(prediction: &Prediction) -> Vec<String> {
     let sentences = prediction.beside.iter().filter_map(|it| answer(prediction, it));
     let measured = measured_yields(prediction).filter_map(|it| measured(prediction, it));
     let stacked = prediction.stacked.iter().map(|it| turns(prediction, it));
+    sentences.chain(stacked).chain(measured).collect()
+}
+
+/// Sentences without which the findings mislead: that the model is off, and of which part of a program they are.
+pub(super) fn reservations(prediction: &Prediction) -> Vec<String> {
     let limits = prediction.caveats.iter().filter(|it| LIMITS.contains(&it.kind.as_str()));
-    let limits = limits.map(|it| it.sentence.clone());
-    sentences.chain(stacked).chain(measured).chain(mistrust(prediction)).chain(limits).collect()
+    mistrust(prediction).into_iter().chain(limits.map(|it| it.sentence.clone())).collect()
 }
 
 /// The caveats that say of which program, process or part of a run the answer is.
-const LIMITS: [&str; 6] = [
+const LIMITS: [&str; 8] = [
+    "no-figure",
+    "implausible-yield",
     "becomes-another",
     "children",
     "processes-unknown",
@@ -64,6 +76,12 @@ const LIMITS: [&str; 6] = [
     "other-work",
     "time-limit",
 ];
+
+/// Sentences on what was asked for beside siblings and has no figure.
+pub(super) fn missing(prediction: &Prediction) -> Vec<String> {
+    let is_missing = |it: &&Caveat| ["no-figure", "implausible-yield"].contains(&it.kind.as_str());
+    prediction.caveats.iter().filter(is_missing).map(|it| it.sentence.clone()).collect()
+}
 
 /// Sentence on copies that take turns, and the gain of the hardware over that.
 fn turns(prediction: &Prediction, stacked: &PredictedStacked) -> String {
@@ -305,31 +323,59 @@ fn data(placement: &PredictedPlacement) -> Option<String> {
 
 /// Recommendations for running the program.
 pub fn advice(prediction: &Prediction) -> Vec<String> {
-    let Some(first) = prediction.beside.first() else { return Vec::new() };
-    if work(prediction, first).is_none() {
-        return Vec::new();
+    let Some((phrase, pair)) = recommendation(prediction) else { return Vec::new() };
+    let (capital, rest) = phrase.split_at(1);
+    vec![
+        format!("{}{rest}.", capital.to_uppercase()),
+        format!(
+            "`corun threads` measures how many {} a machine with siblings needs.",
+            if pair { "workers of each" } else { "workers" }
+        ),
+    ]
+}
+
+/// The recommendation as the next step of a user; where nothing is decided, the measurement that would.
+pub(super) fn next_step(prediction: &Prediction) -> Option<NextStep> {
+    if let Some((phrase, _)) = recommendation(prediction) {
+        return Some(NextStep::phrase(phrase));
     }
+    let is_open = !missing(prediction).is_empty();
+    is_open.then(|| NextStep::phrase("allow more time (--max-time), or simulate less (--sample)"))
+}
+
+/// Recommendation that follows from the verdict and from what a worker pays, without a full stop, and true if it is about
+/// two programs.
+fn recommendation(prediction: &Prediction) -> Option<(String, bool)> {
+    let first = prediction.beside.first()?;
+    work(prediction, first)?;
     let pair = first.slowdown_of_other.is_some();
     let what = if pair { "these two" } else { "copies of it" };
-    let mut lines = vec![match verdict(prediction, first) {
-        Answer::Helps => format!(
-            "For the most work, run {what} on all hardware threads of a core; for the shortest time of one, keep the \
-             sibling idle."
+    let slowest = first.slowdown_of_other.as_ref().map_or(0.0, |other| other.value);
+    let slowdown = first.slowdown.value.max(slowest);
+    // What is below the practical bound is no reason to keep a sibling idle.
+    let arm = first.placement.to_string();
+    let practical =
+        prediction.verdicts.iter().find(|it| it.arm == arm).map_or(0.0, |it| it.practical);
+    let costs = slowdown > 1.0 + practical;
+    let longer = percent((slowdown - 1.0).max(0.0));
+    let phrase = match (verdict(prediction, first), costs) {
+        (Answer::Helps, true) => format!(
+            "for the most work, run {what} on all hardware threads of a core; one alone, its sibling idle, takes {longer} \
+             less long",
+            longer = percent(1.0 - 1.0 / slowdown)
         ),
-        Answer::Hurts => format!("Do not run {what} on one core: leave the siblings idle."),
-        Answer::NoPracticalEffect => format!(
-            "Run one worker a core: {what} on a core's hardware threads gain nothing and take longer each."
+        (Answer::Helps, false) => format!(
+            "run {what} on all hardware threads of a core: each takes no more than {longer} longer"
         ),
-        Answer::Inconclusive => {
-            "Nothing is decided by this prediction: measure it on the machine that matters."
-                .to_owned()
+        (Answer::Hurts, _) => format!("do not run {what} on one core: leave the siblings idle"),
+        (Answer::NoPracticalEffect, _) => format!(
+            "run one worker a core: {what} on a core's hardware threads gain nothing, and each takes {longer} longer"
+        ),
+        (Answer::Inconclusive, _) => {
+            "measure it on the machine that matters: this prediction decides nothing".to_owned()
         }
-    }];
-    lines.push(format!(
-        "`corun threads` measures how many {} a machine with siblings needs.",
-        if pair { "workers of each" } else { "workers" }
-    ));
-    lines
+    };
+    Some((phrase, pair))
 }
 
 /// A row of a table of several cores for each placement and each changed field.

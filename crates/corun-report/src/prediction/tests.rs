@@ -110,7 +110,7 @@ fn prediction() -> Prediction {
 }
 
 fn shown(prediction: &Prediction) -> String {
-    let text = prediction_to_terminal(prediction, 90);
+    let text = prediction_to_terminal(prediction, &View::of_file(90));
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
@@ -353,7 +353,7 @@ fn a_measured_yield_stands_below_the_predicted_one() {
         "Measured here in full (CPUs 2, 10 of one core): 1.25 times the work of one (1.24 to 1.26); the prediction is \
          28.0 % too high."
     );
-    let text = prediction_to_terminal(&shown(1.58, 0.01), 90);
+    let text = prediction_to_terminal(&shown(1.58, 0.01), &View::of_file(90));
     assert!(text.lines().any(|line| line.trim_start().starts_with("full, measured")), "{text}");
 }
 
@@ -362,7 +362,7 @@ fn a_built_in_workload_is_named_and_not_the_command_that_runs_it() {
     let mut prediction = prediction();
     let parameters = [("size".to_owned(), "4K".to_owned())].into();
     prediction.workload = Some(TracedWorkload { name: "chase".to_owned(), parameters, workers: 1 });
-    let text = prediction_to_terminal(&prediction, 90);
+    let text = prediction_to_terminal(&prediction, &View::of_file(90));
     assert!(text.contains("the built-in workload chase size=4K\n"), "{text}");
     assert!(!text.contains("gzip"), "{text}");
 }
@@ -391,12 +391,55 @@ fn several_cores_are_a_table_that_names_the_best_and_the_worst() {
     let mut other = beside(1.8, 0.01);
     other.core.model = "zen5".to_owned();
     let table = PredictionTable::new(vec![beside(1.25, 0.05), other], "0.1.0");
-    let text = predictions_to_terminal(&table, 90);
+    let text = predictions_to_terminal(&table, &View::of_file(90));
     let first =
         "A busy sibling does most on zen3 (1.60 times the work of one) and least on zen5 (1.11).";
     assert_eq!(text.lines().next(), Some(first));
     insta::assert_snapshot!(
         "several_cores",
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    );
+}
+
+#[test]
+fn a_prediction_fits_a_screen_with_its_answer_last() {
+    let mut beside = beside(1.25, 0.05);
+    let caveat = |kind: &str| {
+        Caveat::new(kind, "A sentence of some length that says what is not known of it. ".repeat(3))
+    };
+    beside
+        .caveats
+        .extend(["nearest-model", "doctor-load", "kernel-share", "unknown-forms"].map(caveat));
+    let mut alone = prediction();
+    alone
+        .caveats
+        .push(Caveat::new("no-figure", "There is no figure of full: the time allowed was over."));
+    for (name, it) in [("screen_beside", beside), ("screen_alone", alone)] {
+        let view = View { is_terminal: true, is_kept: true, ..View::of_file(80) };
+        let text = prediction_on_screen(&it, &view);
+        assert!(text.lines().count() <= crate::screen::ROWS, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(name, text);
+    }
+}
+
+#[test]
+fn a_missing_figure_is_part_of_the_brief_answer() {
+    let mut alone = prediction();
+    let why = "There is no figure of full: the time allowed was over.";
+    alone.caveats.push(Caveat::new("no-figure", why));
+    assert!(prediction_in_brief(&alone, 200).contains(why));
+}
+
+#[test]
+fn a_sibling_that_costs_nothing_is_not_to_be_kept_idle() {
+    let of = |slowdown| advice(&beside(slowdown, 0.001)).remove(0);
+    assert_eq!(
+        of(1.25),
+        "For the most work, run copies of it on all hardware threads of a core; one alone, its sibling idle, takes 20 % less long."
+    );
+    assert_eq!(
+        of(1.01),
+        "Run copies of it on all hardware threads of a core: each takes no more than 1.0 % longer."
     );
 }

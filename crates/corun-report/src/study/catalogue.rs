@@ -8,6 +8,7 @@ use corun_record::{
 use super::page::conclusions;
 use super::rows::{errors, lettered, predicted, published, what};
 use crate::figures::seconds;
+use crate::grid::listing;
 use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::{named_grid, section, wrap};
@@ -26,7 +27,7 @@ pub fn list_studies(list: &StudyList, columns: u16) -> String {
     };
     let header = header.map(str::to_owned).to_vec();
     let table = Table { header, rows: list.studies.iter().map(row).collect() };
-    format!("{}\n", named_grid(&table, columns))
+    format!("{}\n", listing(&table, columns, &["figures", "time"], &[("what it is about", 36)]))
 }
 
 /// A study in full, with how each experiment would run here, or why not.
@@ -64,7 +65,8 @@ pub fn describe_study(study: &StudyDescription, caveats: &[Caveat], columns: u16
     };
     let rows = study.figures.iter().map(row).collect();
     let table = Table { header: header.into_iter().map(str::to_owned).collect(), rows };
-    text.push_str(&format!("\n{}\n", named_grid(&table, columns)));
+    let table = listing(&table, columns, &["experiment"], &[("what", 10)]);
+    text.push_str(&format!("\n{table}\n"));
     for line in errors(&study.errors) {
         text.push_str(&wrap(&line, "", columns));
     }
@@ -85,7 +87,10 @@ pub fn describe_study(study: &StudyDescription, caveats: &[Caveat], columns: u16
     text.push_str(&conclusions(&study.findings, columns));
     text.push('\n');
     let max_time = seconds(study.max_time_s);
-    let last = format!("`corun study run {}` takes about {max_time} (--max-time).", study.name);
+    let last = format!(
+        "`corun study run {name}` takes about {max_time} (--max-time); `corun study show {name} EXPERIMENT` has one of them.",
+        name = study.name
+    );
     text.push_str(&wrap(&last, "", columns));
     text
 }

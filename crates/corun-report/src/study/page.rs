@@ -12,6 +12,7 @@ use crate::bars::{Bar, bars};
 use crate::figures::{is_sensible, seconds, three_digits};
 use crate::markdown;
 use crate::prose;
+use crate::screen::View;
 use crate::terminal::{named_grid, section, wrap};
 
 /// Legend of the equals sign and the seconds.
@@ -21,8 +22,9 @@ const LEGEND: &str = "A published value with = follows from other published ones
 /// The title of the CPU times.
 const TIMES: &str = "Elapsed time and CPU time of all workers together";
 
-/// The result as text for a terminal of this many columns.
-pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
+/// All that a study's result says.
+pub fn study_to_terminal(result: &StudyResult, view: &View) -> String {
+    let columns = view.columns;
     let mut text = String::new();
     for line in heading(result) {
         text.push_str(&wrap(&line, "  ", columns));
@@ -48,15 +50,12 @@ pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
     }
     text.push('\n');
     text.push_str(&wrap(&course(result), "", columns));
-    text.push('\n');
-    for line in answers(result) {
-        text.push_str(&wrap(&line, "  ", columns));
-    }
-    text
+    let answer: String = answers(result).iter().map(|line| wrap(line, "  ", columns)).collect();
+    view.in_order(&answer, &text)
 }
 
 /// Why not all is there that was asked for.
-fn partial(result: &StudyResult) -> Option<String> {
+pub(super) fn partial(result: &StudyResult) -> Option<String> {
     match result.ending.reason {
         EndReason::Interrupted => Some("interrupted; what was finished is shown.".to_owned()),
         EndReason::TimeUp => {

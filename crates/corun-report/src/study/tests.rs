@@ -1,9 +1,10 @@
 //! A result made up, in each form.
 
-use corun_record::StudyResult;
+use corun_record::{StudyFigure, StudyResult};
 use serde_json::json;
 
 use super::*;
+use crate::screen::View;
 
 fn result() -> StudyResult {
     let estimate = |value: f64| {
@@ -48,7 +49,10 @@ fn result() -> StudyResult {
 
 #[test]
 fn what_was_published_stands_beside_what_was_measured() {
-    insta::assert_snapshot!(study_to_terminal(&result(), 100));
+    insta::assert_snapshot!(study_to_terminal(
+        &result(),
+        &View { is_terminal: true, ..View::of_file(100) }
+    ));
 }
 
 #[test]
@@ -59,4 +63,23 @@ fn the_same_as_markdown() {
 #[test]
 fn the_same_as_csv() {
     insta::assert_snapshot!(study_to_csv(&result()));
+}
+
+#[test]
+fn a_study_of_many_figures_is_on_one_screen() {
+    let mut many = result();
+    let figure = StudyFigure {
+        unit: "1".to_owned(),
+        measured: many.figures[0].measured,
+        ..many.figures[0].clone()
+    };
+    many.figures
+        .extend((0..100).map(|id| StudyFigure { id: format!("row-{id}"), ..figure.clone() }));
+    for (name, result) in [("screen", result()), ("screen_many", many)] {
+        let view = View { is_terminal: true, is_kept: true, ..View::of_file(80) };
+        let text = study_on_screen(&result, &view);
+        assert!(text.lines().count() <= crate::screen::ROWS, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(name, text);
+    }
 }

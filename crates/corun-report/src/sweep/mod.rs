@@ -1,14 +1,17 @@
 //! Predictions of several programs on several cores: a row for each cell.
 
+use std::collections::BTreeSet;
+
 use corun_record::{
     CsvText, Metric, Observation, PredictionSweep, Record, Source, SweepCell, on_lines, on_one_line,
 };
 
 use crate::csv::figure;
 use crate::figures::ratio;
-use crate::grid::grid;
+use crate::grid::{grid, listing};
 use crate::prediction::rows;
 use crate::prose::plural;
+use crate::screen::{NextStep, Screen, View};
 use crate::tables::Table;
 use crate::terminal::{section, wrap};
 
@@ -32,6 +35,44 @@ pub fn sweep_to_terminal(record: &Record<PredictionSweep>, columns: u16) -> Stri
     section(&mut text, "What limits trust", caveats(sweep), columns);
     // Programs are named by others.
     on_lines(&text).into_owned()
+}
+
+/// The sweep with its answer, on one screen.
+pub fn sweep_on_screen(record: &Record<PredictionSweep>, view: &View) -> String {
+    let sweep = &record.body;
+    let mut table = table(sweep);
+    let programs: BTreeSet<&str> = sweep.cells.iter().map(|it| it.program.as_str()).collect();
+    if programs.len() == 1 {
+        table.header.remove(0);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(0)));
+    }
+    let failed = sweep
+        .failed()
+        .map(|it| format!("{}: {}", name(it), it.failure.as_deref().unwrap_or_default()));
+    let open = sweep.open().count();
+    let is_of_some = |it: &String| it.starts_with("In ");
+    let mut caveats = caveats(sweep);
+    caveats.sort_by_key(is_of_some);
+    let spare = ["time of each", "IPC alone", "placement"];
+    let cut = [("program", 12), ("settings", 10), ("a sibling", 5)];
+    let screen = Screen {
+        heading: match programs.iter().next() {
+            Some(only) if programs.len() == 1 => vec![(*only).to_owned()],
+            _ => vec![plural(programs.len(), "program")],
+        },
+        picture: match table.rows.is_empty() {
+            true => String::new(),
+            false => listing(&table, view.columns, &spare, &cut),
+        },
+        reasons: Vec::new(),
+        answers: vec![on_one_line(&answer(sweep))],
+        notice: None,
+        advice: (open > 0).then(|| {
+            NextStep::phrase(format!("{} not predicted yet: go on with --resume last", are(open)))
+        }),
+        limits: failed.chain(caveats).collect(),
+    };
+    on_lines(&screen.text(view)).into_owned()
 }
 
 /// The answer alone.
@@ -191,6 +232,28 @@ mod tests {
     #[test]
     fn the_answer_names_both_ends_and_what_is_missing_is_said() {
         insta::assert_snapshot!(sweep_to_terminal(&record(), 100));
+    }
+
+    #[test]
+    fn a_sweep_of_many_cells_is_on_one_screen() {
+        let mut record = record();
+        let cell = record.body.cells[0].clone();
+        record.body.cells.extend((0..60).map(|at| SweepCell {
+            settings: vec![
+                format!("rob.entries={at}"),
+                "hierarchy.main.nanoseconds=120".to_owned(),
+            ],
+            ..cell.clone()
+        }));
+        let view = View { is_terminal: true, is_kept: true, ..View::of_file(80) };
+        let text = sweep_on_screen(&record, &view);
+        assert!(text.lines().count() <= crate::screen::ROWS, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for said in
+            ["./solver\n", "of 65 cells predicted", "zen4", "more\n", "found 3", "--resume last"]
+        {
+            assert!(text.contains(said), "{said}: {text}");
+        }
     }
 
     #[test]

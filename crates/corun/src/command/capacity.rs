@@ -126,8 +126,10 @@ fn measured(arguments: &Arguments, machine: &Machine) -> Result<ExitCode, Proble
 fn predicted(arguments: &Arguments, machine: &Machine) -> Result<ExitCode, Problem> {
     let request = arguments.prediction_request()?;
     let open = || arguments.output.open();
-    let (exports, predictions) =
-        predict::predicted(&request, machine, arguments.output.progress.quiet, open)?;
+    let (exports, predictions) = {
+        let quiet = arguments.output.progress.quiet;
+        predict::predicted(&request, machine, quiet, !quiet, open)?
+    };
     let prediction = predictions.first().expect("a core is predicted on");
     let model = arguments.prediction.model.as_ref().unwrap_or(&prediction.core.model);
     let smt_width = corun_model::find(model)?.smt_width;

@@ -19,8 +19,8 @@ use crate::exports::Exports;
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
 use crate::options::{
-    BlockArguments, CoreArguments, DesignArguments, DocumentFiles, PracticalArguments,
-    ProgressArguments, ViewArguments,
+    BlockArguments, CoreArguments, DesignArguments, DetailArguments, DocumentFiles,
+    PracticalArguments, ProgressArguments, ViewArguments,
 };
 use crate::problem::{Problem, code};
 use crate::progress::ProgressLine;
@@ -103,6 +103,8 @@ struct OutputArguments {
     #[command(flatten)]
     view: ViewArguments,
     #[command(flatten)]
+    detail: DetailArguments,
+    #[command(flatten)]
     progress: ProgressArguments,
 }
 
@@ -153,17 +155,19 @@ impl OutputArguments {
         let from = if self.files.is_any() { self } else { own };
         Self {
             view: ViewArguments { brief: self.view.brief || own.view.brief },
+            detail: DetailArguments { verbose: self.detail.verbose || own.detail.verbose },
             progress: ProgressArguments { quiet: self.progress.quiet || own.progress.quiet },
             files: from.files.clone(),
         }
     }
 
     fn shown(&self, run: &Run) -> String {
-        let form = match self.view.brief {
-            true => corun_report::answers_to_terminal,
-            false => corun_report::to_terminal,
-        };
-        form(run, terminal::width(), terminal::has_colour())
+        let view = terminal::view();
+        match (self.view.brief, self.detail.verbose) {
+            (true, _) => corun_report::answers_to_terminal(run, view.columns, view.has_colour),
+            (false, true) => corun_report::to_terminal(run, &view),
+            (false, false) => corun_report::run_on_screen(run, &view),
+        }
     }
 
     fn open(&self) -> Result<Exports<Run>, Problem> {

@@ -5,6 +5,7 @@
 
 mod examples;
 mod groups;
+mod short;
 
 use std::fmt::Write as _;
 
@@ -12,6 +13,7 @@ use clap::Command;
 use corun_record::Exit;
 
 pub(crate) use examples::{EXAMPLES, Example};
+pub(crate) use short::with_short_help;
 
 /// The grammar with examples and exit codes at the end of each help.
 pub(crate) fn with_endings(command: Command) -> Command {

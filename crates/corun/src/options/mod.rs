@@ -13,8 +13,8 @@ pub(crate) use design::{
     WARMUP,
 };
 pub(crate) use output::{
-    CSV, CsvFile, DocumentFiles, JsonFile, LatexFile, MarkdownFile, ProgressArguments, SvgFile,
-    ViewArguments,
+    CSV, CsvFile, DetailArguments, DocumentFiles, JsonFile, LatexFile, MarkdownFile,
+    ProgressArguments, SvgFile, ViewArguments,
 };
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
     use crate::parse;
 
     /// Options of several subcommands, and the number of meanings that each name has.
-    const SHARED: [(&str, usize); 16] = [
+    const SHARED: [(&str, usize); 17] = [
         ("json", 1),
         ("csv", 1),
         ("markdown", 1),
@@ -34,6 +34,7 @@ mod tests {
         ("svg", 1),
         ("brief", 1),
         ("quiet", 1),
+        ("verbose", 1),
         ("practical", 1),
         ("core-type", 1),
         ("sample-time", 1),

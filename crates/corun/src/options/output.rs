@@ -99,6 +99,14 @@ pub(crate) struct ViewArguments {
     pub(crate) brief: bool,
 }
 
+/// `--verbose`: all figures, where an answer takes one screen by default.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct DetailArguments {
+    /// Show all figures, reasons and limits of trust, not only what fits a screen
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
 /// `--quiet`: no progress.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct ProgressArguments {

@@ -41,7 +41,7 @@ fn measured(scratch: &Scratch, more: &[&str]) -> Outcome {
 #[test]
 fn an_answer_is_shown_again_as_it_was() {
     let scratch = Scratch::new();
-    let shown = done(measured(&scratch, &[]));
+    let shown = done(measured(&scratch, &["--verbose"]));
     assert_eq!(done(runs(&scratch, &["show", "last"])), shown);
     let [run] = &listed(&scratch)[..] else { panic!("one run") };
     assert_eq!((run.command.as_str(), run.workload.as_str()), ("measure", "true"));
@@ -269,8 +269,8 @@ fn a_run_that_goes_on_is_shown_as_it_is_asked_for() {
             std::fs::remove_file(scratch.file(left)).unwrap();
         }
     }
-    let table = |text: &String| text.contains("══");
-    assert_eq!((table(&shown[0]), table(&shown[1])), (true, false), "{shown:?}");
+    let has_more = |text: &String| text.contains("all figures: --verbose");
+    assert_eq!((has_more(&shown[0]), has_more(&shown[1])), (true, false), "{shown:?}");
 }
 
 /// Changes a store by another program than corun.

@@ -18,7 +18,7 @@ fn a_single_cpu_leaves_what_needs_no_second_one() {
 
 #[test]
 fn the_table_says_so_too() {
-    let outcome = on_one_cpu(&["measure", "--blocks=2", "--warmup=0", "--", "true"]);
+    let outcome = on_one_cpu(&["measure", "--verbose", "--blocks=2", "--warmup=0", "--", "true"]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let (_, refused) = outcome.output.split_once("\nNot possible here:\n").expect("a list");
     assert!(refused.contains("- single: "), "{refused}");

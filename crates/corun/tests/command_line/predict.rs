@@ -198,7 +198,7 @@ fn what_counts_may_begin_behind_a_system_call() {
 
 #[test]
 fn the_answer_is_in_words() {
-    let outcome = Outcome::of(predict(&["--no-measure"]).args(counts(20)));
+    let outcome = Outcome::of(predict(&["--no-measure", "--verbose"]).args(counts(20)));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let shown = outcome.unwrapped();
     for part in ["predicted", "% retiring", "Nothing else is simulated"] {

@@ -88,6 +88,9 @@ fn title(view: &View, activity: &Activity, colours: Colours, area: Rect, buffer:
     if view.is_paused {
         pen.put(bold(), "  PAUSED");
     }
+    if let Some(moment) = &view.moment {
+        pen.put(bold(), &format!("  {moment}"));
+    }
     pen.put(
         Style::new(),
         &format!(

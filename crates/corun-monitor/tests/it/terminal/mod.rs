@@ -26,7 +26,7 @@ impl Source for Panics {
 #[ignore = "runs on the terminal of the other test"]
 fn a_screen_whose_source_panics() {
     let view = View::new(Selection::default());
-    let ended = live(Panics { is_first: true }, Duration::from_secs(1), view, Colours::Off);
+    let ended = live(Panics { is_first: true }, Duration::from_secs(1), view, Colours::Off, None);
     assert!(matches!(ended, Err(LiveError::SourceGone)), "{ended:?}");
 }
 

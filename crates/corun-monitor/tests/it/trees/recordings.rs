@@ -58,6 +58,25 @@ fn a_replay_has_what_was_recorded() {
 }
 
 #[test]
+fn a_replay_goes_back_and_forth_and_says_its_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lecture.jsonl.zst");
+    let activities = recorded(&path);
+    let mut replay = Replay::open(&path, None).unwrap();
+    let playback = replay.playback();
+    assert_eq!(replay.next(Duration::ZERO).unwrap(), activities[0]);
+    assert!(replay.moment().unwrap().ends_with(" UTC, 1s into it"), "{:?}", replay.moment());
+    playback.step(2);
+    assert_eq!(replay.next(Duration::ZERO).unwrap(), activities[2]);
+    assert!(matches!(replay.next(Duration::ZERO), Err(MonitorError::Ended)));
+    for (steps, shown) in [(-1, 1), (-9, 0), (9, 2)] {
+        playback.step(steps);
+        assert_eq!(replay.next(Duration::ZERO).unwrap(), activities[shown], "{steps}");
+    }
+    assert!(replay.moment().unwrap().ends_with(" UTC, 3s into it"), "{:?}", replay.moment());
+}
+
+#[test]
 fn a_recorder_that_was_killed_leaves_what_it_saw() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["a.jsonl", "a.jsonl.zst"] {

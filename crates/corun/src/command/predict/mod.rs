@@ -10,7 +10,10 @@ use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_predict::{Measuring, MemoryOf, PredictRequest, ProgramRequest, Sampling};
 use corun_record::{Document, Exit, Placement, Prediction, PredictionTable};
-use corun_report::{prediction_in_brief, prediction_to_terminal, predictions_to_terminal};
+use corun_report::{
+    prediction_in_brief, prediction_on_screen, prediction_to_terminal, predictions_on_screen,
+    predictions_to_terminal,
+};
 use corun_trace::SystemCall;
 
 use recorder::Recorder;
@@ -20,7 +23,9 @@ use super::program;
 use super::traced::{TracedArguments, quoted, warn_of_children};
 use super::work::Share;
 use crate::exports::{Exports, Form};
-use crate::options::{FixedSeedArguments, JsonFile, MaxTime, ProgressArguments, ViewArguments};
+use crate::options::{
+    DetailArguments, FixedSeedArguments, JsonFile, MaxTime, ProgressArguments, ViewArguments,
+};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::values::{self, Words};
@@ -111,6 +116,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     view: ViewArguments,
     #[command(flatten)]
+    detail: DetailArguments,
+    #[command(flatten)]
     progress: ProgressArguments,
     /// The program, which runs several times, its output discarded
     #[command(flatten)]
@@ -139,8 +146,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     let machine = Machine::read(Path::new("/"))?;
     let request = arguments.request(arguments.traced.request()?, arguments.settings().1)?;
-    let ((exports, recorder), predictions) =
-        predicted(&request, &machine, arguments.progress.quiet, open)?;
+    let ((exports, recorder), predictions) = predicted(
+        &request,
+        &machine,
+        arguments.progress.quiet,
+        arguments.detail.verbose && !arguments.progress.quiet,
+        open,
+    )?;
     let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
     exports.write(&table, |it| arguments.shown(it), form)?;
     if let Some(recorder) = recorder {
@@ -157,8 +169,8 @@ fn ended(table: &PredictionTable) -> Exit {
     }
 }
 
-/// Predicts what a request asks for, with a line on how far it is; `open` finds places for the results before anything is
-/// traced.
+/// Predicts what a request asks for, with a line on how far it is, and one on each choice of core and tracer if it
+/// `shows_choices`; `open` finds places for the results before anything is traced.
 ///
 /// # Errors
 /// If the request is not valid, or the program cannot be predicted.
@@ -166,6 +178,7 @@ pub(super) fn predicted<T>(
     request: &PredictRequest,
     machine: &Machine,
     quiet: bool,
+    shows_choices: bool,
     open: impl FnOnce() -> Result<T, Problem>,
 ) -> Result<(T, Vec<Prediction>), Problem> {
     let stop = interruption::flag_on_signals()?;
@@ -173,7 +186,7 @@ pub(super) fn predicted<T>(
     let prepared = request.prepare(machine, &interrupt, &stop)?;
     warn_of_children(prepared.target());
     let opened = open()?;
-    if !quiet {
+    if shows_choices {
         prepared.choices().iter().for_each(|line| say(line));
     }
     prepared.warning().into_iter().for_each(say);
@@ -283,12 +296,14 @@ impl Arguments {
     }
 
     fn shown(&self, table: &PredictionTable) -> String {
-        let columns = terminal::width();
-        let brief = |it: &Prediction| prediction_in_brief(it, columns);
-        match &table.predictions[..] {
-            all if self.view.brief => all.iter().map(brief).collect(),
-            [one] => prediction_to_terminal(one, columns),
-            _ => predictions_to_terminal(table, columns),
+        let view = terminal::view();
+        let brief = |it: &Prediction| prediction_in_brief(it, view.columns);
+        match (&table.predictions[..], self.detail.verbose) {
+            (all, _) if self.view.brief => all.iter().map(brief).collect(),
+            ([one], true) => prediction_to_terminal(one, &view),
+            ([one], false) => prediction_on_screen(one, &view),
+            (_, true) => predictions_to_terminal(table, &view),
+            (_, false) => predictions_on_screen(table, &view),
         }
     }
 }

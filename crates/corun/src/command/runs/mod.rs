@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 enum Action {
     /// List the runs that are kept, the newest first
     List(ListArguments),
-    /// Show a run's answer as its command showed it
+    /// Show all that a run says, as its command does with --verbose
     Show(show::Arguments),
     /// Give a run tags, by which it can be named
     Tag(TagArguments),

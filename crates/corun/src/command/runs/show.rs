@@ -1,4 +1,4 @@
-//! `corun runs show`: a run's answer, in the form in which its command showed it.
+//! `corun runs show`: all that a run says, as its command shows it with `--verbose`.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use super::RunArgument;
 use crate::command::bench::SWEEP;
 use crate::options::JsonFile;
 use crate::problem::{Problem, code};
-use crate::terminal;
+use crate::{pager, terminal};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -31,25 +31,26 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         None => {
             let run = store.listed(number)?;
             let text = rendered(&run.command, &document)?;
-            terminal::show_coloured(&text)?;
+            pager::show(&text, terminal::show_coloured)?;
         }
     }
     Ok(code(Exit::Done))
 }
 
-/// A document as the command shows it that made it.
+/// A document as the command that made it shows all of it.
 fn rendered(command: &str, text: &str) -> Result<String, Problem> {
-    let columns = terminal::width();
+    let view = terminal::view();
+    let columns = view.columns;
     Ok(match AnyDocument::from_json(text)? {
-        AnyDocument::Run(run) => corun_report::to_terminal(&run, columns, terminal::has_colour()),
+        AnyDocument::Run(run) => corun_report::to_terminal(&run, &view),
         AnyDocument::Bench(bench) if command == "bench memory-hierarchy" => {
             corun_report::memory_hierarchy(&bench, &SWEEP, columns)
         }
         AnyDocument::Bench(bench) => corun_report::bench_to_terminal(&bench, columns),
-        AnyDocument::Study(study) => corun_report::study_to_terminal(&study, columns),
+        AnyDocument::Study(study) => corun_report::study_to_terminal(&study, &view),
         AnyDocument::Audit(audit) => corun_report::audit_to_terminal(&audit, columns),
-        AnyDocument::Prediction(it) => corun_report::prediction_to_terminal(&it, columns),
-        AnyDocument::Predictions(it) => corun_report::predictions_to_terminal(&it, columns),
+        AnyDocument::Prediction(it) => corun_report::prediction_to_terminal(&it, &view),
+        AnyDocument::Predictions(it) => corun_report::predictions_to_terminal(&it, &view),
         AnyDocument::Threads(it) => corun_report::threads_to_terminal(&it, columns, false),
         AnyDocument::Capacity(it) => corun_report::capacity_to_terminal(&it, columns),
         AnyDocument::Simulation(it) => corun_report::simulation_to_terminal(&it, columns),

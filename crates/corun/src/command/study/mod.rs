@@ -52,6 +52,9 @@ struct ShowArguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
+    /// Show this experiment or figure alone
+    #[arg(value_name = "EXPERIMENT")]
+    row: Option<String>,
     #[command(flatten)]
     prediction: PredictionArguments,
     #[command(flatten)]
@@ -78,15 +81,18 @@ impl ShowArguments {
     fn run(&self) -> Result<ExitCode, Problem> {
         let answer = Answer::open(&self.json)?;
         let study = corun_study::find(&self.name)?;
+        let selection = study.select(self.row.as_slice())?;
         let machine = Machine::read(Path::new("/"))?;
         let plans = study.plans(&Host { machine: &machine, with_smt_on: None });
         let (cycles, caveats) = self.prediction.cycles(&study)?;
+        let mut description = study.description(&plans, &cycles);
+        selection.retain(&mut description);
         let shown = Record {
             machine: Some(machine_summary(&machine, Path::new("/"))),
             caveats,
-            ..answer.record(study.description(&plans, &cycles))
+            ..answer.record(description)
         };
-        answer.write(&shown, |shown, columns| {
+        answer.write_long(&shown, |shown, columns| {
             corun_report::describe_study(&shown.body, &shown.caveats, columns)
         })?;
         Ok(code(Exit::Done))

@@ -12,7 +12,9 @@ use super::prediction::PredictionArguments;
 use crate::command::smt::SwitchArguments;
 use crate::exports::Exports;
 use crate::keeping::{Keeper, KeepingBlocks};
-use crate::options::{CpuArguments, DocumentFiles, ProgressArguments, SeedArguments};
+use crate::options::{
+    CpuArguments, DetailArguments, DocumentFiles, ProgressArguments, SeedArguments,
+};
 use crate::problem::{Problem, code};
 use crate::progress::SuiteProgress;
 use crate::{consent, interruption, terminal, values};
@@ -41,6 +43,8 @@ pub(crate) struct Arguments {
     seed: SeedArguments,
     #[command(flatten)]
     files: DocumentFiles,
+    #[command(flatten)]
+    detail: DetailArguments,
     #[command(flatten)]
     progress: ProgressArguments,
 }
@@ -72,7 +76,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut outcome = outcome?;
     outcome.result.caveats.extend(caveats);
     let is_shown = exports.are_beside_a_view();
-    let shown = |result: &StudyResult| corun_report::study_to_terminal(result, terminal::width());
+    let shown = |result: &StudyResult| match arguments.detail.verbose {
+        true => corun_report::study_to_terminal(result, &terminal::view()),
+        false => corun_report::study_on_screen(result, &terminal::view()),
+    };
     exports.kept_by(keeper).write(&outcome.result, shown, StudyResult::to_json)?;
     match outcome.failure {
         // What was not run is part of what is shown.

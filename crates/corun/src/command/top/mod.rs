@@ -12,7 +12,9 @@ use clap::{Args, ValueEnum};
 use corun_machine::Machine;
 use corun_measure::machine_summary;
 use corun_monitor::screen::{Colours, Grouping, Input, Order, Selection, SortBy, View, live, text};
-use corun_monitor::{MonitorError, Options, Recorded, Recorder, Replay, Source, System, Tasks};
+use corun_monitor::{
+    MonitorError, Options, Playback, Recorded, Recorder, Replay, Source, System, Tasks,
+};
 use corun_record::{Exit, Record};
 
 use crate::answer::Answer;
@@ -141,12 +143,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return arguments.once();
     }
     let is_batch = arguments.batch || arguments.count.is_some();
-    let Opened { source, .. } = arguments.open()?;
+    let Opened { source, playback, .. } = arguments.open(!is_batch && is_terminal())?;
     if is_batch || !is_terminal() {
         return arguments.print(source, arguments.count.unwrap_or(u64::MAX));
     }
     let colours = if terminal::has_colour() { Colours::On } else { Colours::Off };
-    live(source, arguments.interval, arguments.view(), colours)?;
+    live(source, arguments.interval, arguments.view(), colours, playback)?;
     Ok(code(Exit::Done))
 }
 
@@ -158,15 +160,19 @@ fn is_terminal() -> bool {
 /// Opened source: the machine, and what it does.
 struct Opened {
     machine: Machine,
+    /// Control of a recording.
+    playback: Option<Playback>,
     source: Box<dyn Source + Send>,
 }
 
 impl Arguments {
     /// This machine or a captured one, recorded where that is asked for, or a recording.
-    fn open(&self) -> Result<Opened, Problem> {
+    fn open(&self, has_keys: bool) -> Result<Opened, Problem> {
         if let Some(file) = &self.replay {
-            let replay = Replay::open(file, Some(self.speed))?;
-            return Ok(Opened { machine: replay.machine().clone(), source: Box::new(replay) });
+            let mut replay = Replay::open(file, Some(self.speed))?;
+            let playback = has_keys.then(|| replay.playback());
+            let machine = replay.machine().clone();
+            return Ok(Opened { machine, playback, source: Box::new(replay) });
         }
         let system = System::open(Options {
             root: self.root.clone(),
@@ -183,7 +189,7 @@ impl Arguments {
             }
             None => Box::new(system),
         };
-        Ok(Opened { machine, source })
+        Ok(Opened { machine, playback: None, source })
     }
 
     fn view(&self) -> View {
@@ -210,13 +216,17 @@ impl Arguments {
     /// One interval, as text or as a document.
     fn once(&self) -> Result<ExitCode, Problem> {
         let answer = Answer::open(&self.json)?;
-        let Opened { machine, mut source } = self.open()?;
+        let Opened { machine, mut source, .. } = self.open(false)?;
         let activity = source.next(self.interval)?;
+        let moment = source.moment();
         let origin = self.replay.as_ref().unwrap_or(&self.root);
         let machine = Some(machine_summary(&machine, origin));
         let record = Record { machine, ..answer.record(activity) };
         answer.write(&record, |record, columns| {
             let mut view = self.view();
+            if let Some(moment) = moment {
+                view.handle(Input::Moment(moment));
+            }
             view.handle(Input::Activity(Box::new(record.body.clone())));
             text(&view, columns)
         })?;
@@ -231,6 +241,9 @@ impl Arguments {
                 Err(MonitorError::Ended) if number > 0 => break,
                 activity => activity?,
             };
+            if let Some(moment) = source.moment() {
+                view.handle(Input::Moment(moment));
+            }
             view.handle(Input::Activity(Box::new(activity)));
             let between = if number == 0 { "" } else { "\n" };
             let lines = text(&view, terminal::width());

@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut record = head.record(sweep);
     record.ending = Ending::of(!is_whole && own.slurm.directory().is_none());
     if all_failed || is_whole || record.body.predictions().next().is_some() {
-        exports.write(&record, |record| shown(record, arguments.view.brief), Record::to_json)?;
+        exports.write(&record, |record| shown(record, arguments), Record::to_json)?;
     }
     Ok(code(match (record.ending.is_interrupted(), has_failed) {
         (true, _) => Exit::Interrupted,
@@ -92,10 +92,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }))
 }
 
-fn shown(record: &Record<PredictionSweep>, brief: bool) -> String {
-    match brief {
-        true => corun_report::sweep_in_brief(record, terminal::width()),
-        false => corun_report::sweep_to_terminal(record, terminal::width()),
+fn shown(record: &Record<PredictionSweep>, arguments: &Arguments) -> String {
+    match (arguments.view.brief, arguments.detail.verbose) {
+        (true, _) => corun_report::sweep_in_brief(record, terminal::width()),
+        (false, true) => corun_report::sweep_to_terminal(record, terminal::width()),
+        (false, false) => corun_report::sweep_on_screen(record, &terminal::view()),
     }
 }
 

@@ -6,9 +6,8 @@
 use corun_record::{Arm, Caveat, Sample};
 use corun_stats::{Estimate, percent, steady};
 
-use crate::analysis::estimate;
 use crate::comparison::Comparison;
-use crate::foreign_load::ForeignLoadByArm;
+use crate::foreign_load::{ForeignLoadByArm, estimate};
 use crate::series::Series;
 
 /// Quantity of a comparison.
@@ -99,7 +98,8 @@ impl Quantities {
                 own.into_iter().fold(0.0, f64::max) + siblings
             }
         };
-        Some(steady(logs, level, self.load_seen)?.allowing(allowance))
+        // The load that would make blocks alike is not in it; what else does so shows in the values.
+        Some(steady(logs, level, false)?.allowing(allowance))
     }
 
     /// Caveat that time was taken out of comparisons: how much, and what that assumes.

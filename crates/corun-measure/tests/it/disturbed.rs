@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Replications of each experiment.
-const REPLICATIONS: u64 = 1500;
+const REPLICATIONS: u64 = 2000;
 /// Blocks of an experiment.
 const BLOCKS: u32 = 16;
 /// Runs of a block: two arms and their twins.
@@ -97,7 +97,7 @@ fn experiment(runs: &[Sample], times: f64, random: &mut ChaCha8Rng) -> Analysis 
     analyse(&arms, &samples, &question, None)
 }
 
-/// Shares of experiments: the interval holds the truth; a difference is claimed; nothing is said.
+/// Shares of experiments: the interval holds the truth; a difference is claimed; the interval excludes that there is none.
 fn shares(runs: &[Sample], times: f64, seed: u64) -> [f64; 3] {
     let mut counts = [0_u32; 3];
     for replication in 0..REPLICATIONS {
@@ -110,7 +110,7 @@ fn shares(runs: &[Sample], times: f64, seed: u64) -> [f64; 3] {
         let is_claim = matches!(answer, Answer::Helps | Answer::Hurts);
         counts[0] += u32::from(seen.low <= 1.0 / times && 1.0 / times <= seen.high);
         counts[1] += u32::from(is_claim);
-        counts[2] += u32::from(answer == Answer::Inconclusive);
+        counts[2] += u32::from(seen.low > 1.0 || seen.high < 1.0);
         // What is claimed is in the interval.
         assert!(!is_claim || seen.low > 1.0 || seen.high < 1.0, "{seen:?}");
     }
@@ -130,8 +130,8 @@ fn seed() -> u64 {
 fn beside_neighbours_equal_programs_are_equal_and_others_are_not() {
     let seed = seed();
     for (neighbour, runs) in recorded() {
-        let [covered, claimed, open] = shares(&runs, 1.0, seed);
-        let [covered_5, found, _] = shares(&runs, 1.05, seed);
+        let [covered, claimed, _] = shares(&runs, 1.0, seed);
+        let [covered_5, _, found] = shares(&runs, 1.05, seed);
         let raw: Vec<Sample> = runs
             .iter()
             .map(|run| Sample {
@@ -139,21 +139,20 @@ fn beside_neighbours_equal_programs_are_equal_and_others_are_not() {
                 ..run.clone()
             })
             .collect();
-        let [.., found_raw, _] = shares(&raw, 1.05, seed);
+        let [.., found_by_elapsed] = shares(&raw, 1.05, seed);
         eprintln!(
-            "{neighbour}: {} runs; equal: covered {:.1} %, claimed {:.1} %, open {:.1} %; 5 %: covered {:.1} %, found {:.1} %, \
+            "{neighbour}: {} runs; equal: covered {:.1} %, claimed {:.1} %; 5 %: covered {:.1} %, found {:.1} %, \
              by elapsed time alone {:.1} %",
             runs.len(),
             covered * 100.0,
             claimed * 100.0,
-            open * 100.0,
             covered_5 * 100.0,
             found * 100.0,
-            found_raw * 100.0
+            found_by_elapsed * 100.0
         );
-        // 95 % within what so many replications can show, and what few recorded runs can.
-        assert!(covered >= 0.935 && covered_5 >= 0.935, "{neighbour}: {covered} {covered_5}");
+        assert!(covered >= 0.93 && covered_5 >= 0.93, "{neighbour}: {covered} {covered_5}");
         assert!(claimed <= 0.05, "{neighbour}: {claimed}");
+        assert!(found >= 2.0 * found_by_elapsed, "{neighbour}: {found} {found_by_elapsed}");
     }
 }
 

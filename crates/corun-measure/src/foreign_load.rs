@@ -116,6 +116,11 @@ impl ForeignLoadByArm {
         self.pairs([arm, against], |shares| shares.sibling)
     }
 
+    /// True if the arm's program hardly waits for anything but others' work, so that processor time says how fast it is.
+    pub(crate) fn uses_its_cpus(&self, arm: &str) -> bool {
+        self.own_waiting(arm) <= -USES_ITS_CPUS.ln()
+    }
+
     fn pairs(&self, arms: [&str; 2], of: fn(&LostShares) -> Option<f64>) -> ForeignLoad {
         let [arm, against] = arms.map(|arm| self.by_block(arm, of));
         let pairs = arm.into_iter().zip(against);

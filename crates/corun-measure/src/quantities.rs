@@ -66,12 +66,18 @@ impl Quantities {
         if !self.load.between(comparison).is_seen() {
             return Quantity::Elapsed;
         }
+        let uses_its_cpus = |arm: &String| self.load.uses_its_cpus(arm);
+        let is_fair = |quantity: &Quantity| {
+            *quantity != Quantity::ProcessorTime
+                || [&comparison.arm, &comparison.against].into_iter().all(uses_its_cpus)
+        };
         let width = |quantity: &Quantity| {
             let logs = self.series(*quantity).comparison(comparison);
             self.estimate(*quantity, comparison, &logs, level).map(|it| it.half_width())
         };
         [Quantity::WithoutWaits, Quantity::ProcessorTime]
             .into_iter()
+            .filter(is_fair)
             .filter_map(|quantity| Some((width(&quantity)?, quantity)))
             .min_by(|(one, _), (other, _)| one.total_cmp(other))
             .map_or(Quantity::Elapsed, |(_, quantity)| quantity)

@@ -16,6 +16,7 @@ use crate::caveats;
 pub use crate::comparison::Workers;
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::cpu_use;
+pub use crate::foreign_load::estimate;
 use crate::quantities::{Quantities, Quantity};
 use crate::sentences::Finding;
 use crate::series::Series;
@@ -154,18 +155,6 @@ fn is_finite(estimate: &Estimate) -> bool {
 /// An estimate on the log scale as a ratio with its interval, unless it says nothing.
 pub fn ratio(estimate: &corun_stats::Estimate) -> Option<Estimate> {
     Some(on_ratio_scale(estimate)).filter(is_finite)
-}
-
-/// The mean of one log a block, with an interval at `level` that holds what load of others may have done; `load_seen`
-/// says whether the run saw any.
-pub fn estimate(
-    logs: &[f64],
-    level: f64,
-    load_seen: bool,
-    load: &ForeignLoad,
-) -> Option<corun_stats::Estimate> {
-    let estimate = corun_stats::steady(logs, level, load_seen)?;
-    Some(estimate.allowing(load.allowance()))
 }
 
 /// The noise floor of an arm that has a twin, as a fraction, with the A/A ratio's own interval around it.

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use corun_record::{Arm, Sample};
 
 use crate::comparison::Comparison;
-use corun_stats::{ForeignLoad, WAITED};
+use corun_stats::{Estimate, ForeignLoad, WAITED, steady};
 
 /// An own wait of a larger share says no more.
 const MAX_WAITING: f64 = 0.95;
-
 /// A program that uses its CPUs for this share of its quietest run uses them alike in others: what it uses less there, while
 /// tasks waited for CPUs, it lost.
 const USES_ITS_CPUS: f64 = 0.95;
@@ -38,7 +37,7 @@ impl LostShares {
         let pressure = evidence.cpu_pressure_s.map(|seconds| seconds / sample.makespan_s);
         let beyond_quietest = || {
             let quietest = quietest.filter(|&it| it <= 1.0 - USES_ITS_CPUS)?;
-            Some((unused? - quietest).clamp(0.0, pressure?))
+            Some((unused? - quietest).min(pressure?).max(0.0))
         };
         let others = waited.or_else(beyond_quietest).or(evidence.foreign_busy);
         let sibling = evidence.sibling_share();
@@ -117,6 +116,11 @@ impl ForeignLoadByArm {
         self.pairs([arm, against], |shares| shares.sibling)
     }
 
+    /// True if the arm's program hardly waits for anything but others' work, so that processor time says how fast it is.
+    pub(crate) fn uses_its_cpus(&self, arm: &str) -> bool {
+        self.own_waiting(arm) <= -USES_ITS_CPUS.ln()
+    }
+
     fn pairs(&self, arms: [&str; 2], of: fn(&LostShares) -> Option<f64>) -> ForeignLoad {
         let [arm, against] = arms.map(|arm| self.by_block(arm, of));
         let pairs = arm.into_iter().zip(against);
@@ -153,6 +157,12 @@ impl ForeignLoadByArm {
         };
         own.into_iter().zip(twin).map(mean).collect()
     }
+}
+
+/// The mean of one log a block, with an interval at `level` that holds what load of others may have done; `load_seen`
+/// says whether the run saw any.
+pub fn estimate(logs: &[f64], level: f64, load_seen: bool, load: &ForeignLoad) -> Option<Estimate> {
+    Some(steady(logs, level, load_seen)?.allowing(load.allowance()))
 }
 
 /// True if a worker waits for its CPU for longer than chance has it.

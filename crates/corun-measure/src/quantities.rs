@@ -6,9 +6,8 @@
 use corun_record::{Arm, Caveat, Sample};
 use corun_stats::{Estimate, percent, steady};
 
-use crate::analysis::estimate;
 use crate::comparison::Comparison;
-use crate::foreign_load::ForeignLoadByArm;
+use crate::foreign_load::{ForeignLoadByArm, estimate};
 use crate::series::Series;
 
 /// Quantity of a comparison.
@@ -67,12 +66,18 @@ impl Quantities {
         if !self.load.between(comparison).is_seen() {
             return Quantity::Elapsed;
         }
+        let uses_its_cpus = |arm: &String| self.load.uses_its_cpus(arm);
+        let is_fair = |quantity: &Quantity| {
+            *quantity != Quantity::ProcessorTime
+                || [&comparison.arm, &comparison.against].into_iter().all(uses_its_cpus)
+        };
         let width = |quantity: &Quantity| {
             let logs = self.series(*quantity).comparison(comparison);
             self.estimate(*quantity, comparison, &logs, level).map(|it| it.half_width())
         };
         [Quantity::WithoutWaits, Quantity::ProcessorTime]
             .into_iter()
+            .filter(is_fair)
             .filter_map(|quantity| Some((width(&quantity)?, quantity)))
             .min_by(|(one, _), (other, _)| one.total_cmp(other))
             .map_or(Quantity::Elapsed, |(_, quantity)| quantity)
@@ -99,7 +104,8 @@ impl Quantities {
                 own.into_iter().fold(0.0, f64::max) + siblings
             }
         };
-        Some(steady(logs, level, self.load_seen)?.allowing(allowance))
+        // The load that would make blocks alike is not in it; what else does so shows in the values.
+        Some(steady(logs, level, false)?.allowing(allowance))
     }
 
     /// Caveat that time was taken out of comparisons: how much, and what that assumes.

@@ -34,8 +34,8 @@ impl Finding<'_> {
     ) -> String {
         let (subject, finding) = (self.subject(), self.finding());
         let beside = match (self.quantity, self.is_beside_load) {
-            (Quantity::WithoutWaits, _) => " without what other programs took",
-            (Quantity::ProcessorTime, _) => " in processor time",
+            (Quantity::WithoutWaits, _) => ", other programs' time taken out",
+            (Quantity::ProcessorTime, _) => ", by processor time",
             (Quantity::Elapsed, true) => " while other programs run on these CPUs",
             (Quantity::Elapsed, false) => "",
         };
@@ -354,6 +354,19 @@ mod tests {
             finding.sentence(Verdict::Inconclusive(Unsettled::TooUncertain), 0.02, None),
             @"Time slicing: too uncertain to say. The interval of 2 blocks is wider than ± 100 %."
         );
+        let sure = Estimate { value: 0.9, low: 0.88, high: 0.92, level: 0.95, blocks: 20 };
+        let quantities = [Quantity::WithoutWaits, Quantity::ProcessorTime];
+        let said = quantities.map(|quantity| {
+            Finding { estimate: &sure, quantity, is_beside_load: true, ..finding }.sentence(
+                Verdict::Hurts,
+                0.02,
+                None,
+            )
+        });
+        insta::assert_snapshot!(said.join("\n"), @r"
+        Time slicing hurts, other programs' time taken out: 2 workers that take turns on a CPU do 0.90 times the work of one alone (95 % interval 0.88 to 0.92).
+        Time slicing hurts, by processor time: 2 workers that take turns on a CPU do 0.90 times the work of one alone (95 % interval 0.88 to 0.92).
+        ");
         insta::assert_snapshot!(
             finding.sentence(Verdict::Inconclusive(Unsettled::ForeignLoad), 0.02, None),
             @"Time slicing: inconclusive, because other programs took the workers' CPUs. The interval of 2 blocks is wider than ± 100 %. Repeat it on an idle machine."

@@ -6,7 +6,7 @@ use corun_record::{Arm, Estimate, Metric, PlannedAnalysis, Sample};
 
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::experiment::Stopping;
-use crate::quantities::{Quantities, Quantity};
+use crate::quantities::Quantities;
 use crate::request::Request;
 use corun_stats::AnalysisPlan;
 
@@ -71,11 +71,9 @@ impl PlannedAnalyses {
         let quantities = Quantities::of(&self.arms, samples);
         let quantity = quantities.chosen(comparison, level);
         let logs = quantities.series(quantity).comparison(comparison);
-        match quantity {
-            // What an allowance holds no further blocks make narrower.
-            Quantity::Elapsed => corun_stats::steady(&logs, level, quantities.load.is_seen()),
-            _ => quantities.estimate(quantity, comparison, &logs, level),
-        }
+        let estimate = quantities.estimate(quantity, comparison, &logs, level)?;
+        // What an allowance holds no further blocks make narrower.
+        Some(estimate.allowing(-estimate.allowance))
     }
 }
 

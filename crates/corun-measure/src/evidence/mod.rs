@@ -13,7 +13,7 @@ use corun_record::{Arm, ClockProbe, Evidence};
 use clock_probe::ClockProbes;
 use counters::{Counters, EventCatalogue};
 use processors::{Activity, Busy, Processors, Reading};
-pub(crate) use waits::{TaskAccount, Waits};
+pub(crate) use waits::{TaskAccount, Waits, beyond_wake_ups_ns};
 
 /// Resources that the workers of one sample used, as the kernel accounts it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

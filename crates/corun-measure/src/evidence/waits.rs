@@ -41,20 +41,6 @@ impl TaskAccount {
         Self::parse(&text)?.if_counted()
     }
 
-    /// The account since an earlier one.
-    fn since(self, earlier: Self) -> Self {
-        Self {
-            on_cpu_ns: self.on_cpu_ns.saturating_sub(earlier.on_cpu_ns),
-            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
-            turns: self.turns.saturating_sub(earlier.turns),
-        }
-    }
-
-    /// Waiting time of a task that went to sleep so often beyond what wake-ups take.
-    pub(crate) fn waited_beyond_wake_ups_ns(self, sleeps: u64) -> u64 {
-        self.waited_ns.saturating_sub(sleeps.min(self.turns).saturating_mul(OF_WAKE_UP_NS))
-    }
-
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_ascii_whitespace().map(str::parse);
         let mut next = || numbers.next()?.ok();
@@ -68,9 +54,14 @@ impl TaskAccount {
 
     /// Waiting time since `earlier` beyond what wake-ups take.
     fn waited_since(self, earlier: Self) -> u64 {
-        let since = self.since(earlier);
-        since.waited_beyond_wake_ups_ns(since.turns)
+        let turns = self.turns.saturating_sub(earlier.turns);
+        beyond_wake_ups_ns(self.waited_ns.saturating_sub(earlier.waited_ns), turns)
     }
+}
+
+/// Waiting time beyond what so many wake-ups take.
+pub(crate) fn beyond_wake_ups_ns(waited_ns: u64, wake_ups: u64) -> u64 {
+    waited_ns.saturating_sub(wake_ups.saturating_mul(OF_WAKE_UP_NS))
 }
 
 /// The waits of one process's tasks.
@@ -93,10 +84,11 @@ impl ProcessWaits {
         self.last.iter().filter_map(share).reduce(f64::max)
     }
 
-    /// The account of the only worker, whose first thread did all the work.
-    fn of_only_worker(&self, process: libc::pid_t) -> Option<TaskAccount> {
+    /// Waiting time of the only worker, whose first thread did all the work.
+    fn of_only_worker_ns(&self, process: libc::pid_t) -> Option<u64> {
         let (_, account) = self.last.get(&process)?;
-        Some(account.since(self.first.get(&process).copied().unwrap_or_default()))
+        let before = self.first.get(&process).map_or(0, |first| first.waited_ns);
+        Some(account.waited_ns.saturating_sub(before))
     }
 
     /// CPU time of each task since the start, in nanoseconds.
@@ -171,8 +163,8 @@ impl Waits {
         self.due_ns = known.begun_ns + (age * GROWTH) as u64;
     }
 
-    /// A process of `workers` workers has ended, having used so much CPU time in all: the account of its only worker, if it
-    /// has but one and waited for others alone. Tasks of its own that are more than its
+    /// A process of `workers` workers has ended, having used so much CPU time in all: the waiting time of its only
+    /// worker in nanoseconds, if it has but one and waited for others alone. Tasks of its own that are more than its
     /// workers, or children, wait for each other too: how long it waited for others is then not known.
     pub(crate) fn end(
         &mut self,
@@ -180,7 +172,7 @@ impl Waits {
         workers: usize,
         at_ns: u64,
         used: &libc::rusage,
-    ) -> Option<TaskAccount> {
+    ) -> Option<u64> {
         let known = self.processes.remove(&process)?;
         let time_ns = at_ns.saturating_sub(known.begun_ns) as f64 * workers as f64;
         let used_ns = cpu_time_ns(used).saturating_sub(known.on_cpu_before_ns()) as f64;
@@ -193,7 +185,7 @@ impl Waits {
         // Of several workers one may have lost all that all of them did not use.
         let lost = most.min(unused * workers as f64);
         self.most = Some(self.most.map_or(lost, |other| other.max(lost)));
-        known.of_only_worker(process).filter(|_| workers == 1)
+        known.of_only_worker_ns(process).filter(|_| workers == 1)
     }
 
     /// Accounts of the first threads before the common start, by process id.

@@ -10,7 +10,7 @@ use corun_record::{Arm, Undisturbed, WorkerSample};
 
 use super::start_barrier::{Slot, StartBarrier, cpu_us};
 use super::watch::Ended;
-use crate::evidence::TaskAccount;
+use crate::evidence::beyond_wake_ups_ns;
 
 /// A worker that waits gets a twentieth of its CPU at least.
 const MAX_TAKEN: f64 = 0.95;
@@ -35,7 +35,7 @@ impl WorkTime {
             [&slot.cpu_before_us, &slot.sleeps_before].map(|it| it.load(Ordering::Acquire));
         let cpu_us = cpu_us(&ended.usage).saturating_sub(cpu_before_us);
         let sleeps = (ended.usage.ru_nvcsw as u64).saturating_sub(sleeps_before);
-        let waited_s = ended.account.map(|account| waited_s(account, sleeps));
+        let waited_s = ended.waited_ns.map(|waited_ns| waited_s(waited_ns, sleeps));
         self.cpu_s += cpu_us as f64 * 1e-6;
         self.waited_s = match (self.is_known, self.waited_s) {
             (false, _) => waited_s,
@@ -45,8 +45,8 @@ impl WorkTime {
     }
 }
 
-fn waited_s(account: TaskAccount, sleeps: u64) -> f64 {
-    account.waited_beyond_wake_ups_ns(sleeps) as f64 * 1e-9
+fn waited_s(waited_ns: u64, wake_ups: u64) -> f64 {
+    beyond_wake_ups_ns(waited_ns, wake_ups) as f64 * 1e-9
 }
 
 /// Times that kernels report in their slots, where each process is one worker that had waited so long before.
@@ -61,14 +61,10 @@ pub(super) fn of_kernels(
         let is_alone = read(&slot.own_cpu_us) as f64 >= (1.0 - OF_OTHER_THREADS) * cpu_us as f64;
         let waited_ns = || read(&slot.waited_ns).checked_sub(1)?.checked_sub((*before)?);
         let sleeps = read(&slot.sleeps).saturating_sub(read(&slot.sleeps_before));
-        let account = waited_ns().filter(|_| is_alone).map(|waited_ns| TaskAccount {
-            on_cpu_ns: cpu_us * 1000,
-            waited_ns,
-            turns: sleeps,
-        });
+        let waited_ns = waited_ns().filter(|_| is_alone);
         WorkTime {
             cpu_s: cpu_us as f64 * 1e-6,
-            waited_s: account.map(|account| waited_s(account, sleeps)),
+            waited_s: waited_ns.map(|waited_ns| waited_s(waited_ns, sleeps)),
             is_known: true,
         }
     };

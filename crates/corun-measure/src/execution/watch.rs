@@ -21,7 +21,7 @@ use super::interrupt::Interrupt;
 use super::observed_placement::ObservedPlacement;
 use super::process::Process;
 use super::threads::{self, ThreadPinner};
-use crate::evidence::{TaskAccount, Waits};
+use crate::evidence::Waits;
 
 /// A process that ended.
 pub(crate) struct Ended {
@@ -35,8 +35,9 @@ pub(crate) struct Ended {
     pub usage: libc::rusage,
     /// Moves between CPUs, of a process with one thread where the kernel shows them.
     pub migrations: Option<u64>,
-    /// The scheduler's account of its only worker, where nothing of the process's own can have held that up.
-    pub account: Option<TaskAccount>,
+    /// Time for which its only worker waited for a CPU, wake-ups included, where nothing of the process's own can have held that
+    /// up.
+    pub waited_ns: Option<u64>,
 }
 
 /// Number of times each worker was seen on each CPU.
@@ -381,14 +382,14 @@ impl<'a> Watch<'a> {
             }
             let status = ExitStatus::from_raw(collected.status);
             let usage = collected.usage;
-            let account = self.waits.end(id, self.threads, at_ns, &usage);
+            let waited_ns = self.waits.end(id, self.threads, at_ns, &usage);
             self.ended.push_back(Ended {
                 process: number,
                 at_ns,
                 status,
                 usage,
                 migrations,
-                account,
+                waited_ns,
             });
         }
         Ok(())

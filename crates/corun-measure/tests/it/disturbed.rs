@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Replications of each experiment.
-const REPLICATIONS: u64 = 1500;
+const REPLICATIONS: u64 = 2000;
 /// Blocks of an experiment.
 const BLOCKS: u32 = 16;
 /// Runs of a block: two arms and their twins.
@@ -47,7 +47,7 @@ fn arms() -> Vec<Arm> {
     let arm = |placement| Arm::new(placement, 1, 1, vec![0]);
     let twin =
         |of: &Arm| Arm { id: format!("{}.aa", of.id), twin_of: Some(of.id.clone()), ..of.clone() };
-    let (one, other) = (arm(Placement::Single), arm(Placement::Spread(None)));
+    let (one, other) = (arm(Placement::Spread(None)), arm(Placement::Packed(None)));
     vec![twin(&one), twin(&other), one, other]
 }
 
@@ -76,7 +76,7 @@ fn experiment(runs: &[Sample], times: f64, random: &mut ChaCha8Rng) -> Analysis 
         let mut order: Vec<&Arm> = arms.iter().collect();
         order.shuffle(random);
         for (position, (run, arm)) in own.iter().zip(order).enumerate() {
-            let is_second = arm.placement == Placement::Spread(None);
+            let is_second = arm.placement == Placement::Packed(None);
             samples.push(Sample {
                 block: block as u32,
                 position: position as u32,
@@ -97,20 +97,20 @@ fn experiment(runs: &[Sample], times: f64, random: &mut ChaCha8Rng) -> Analysis 
     analyse(&arms, &samples, &question, None)
 }
 
-/// Shares of experiments: the interval holds the truth; a difference is claimed; nothing is said.
+/// Shares of experiments: the interval holds the truth; a difference is claimed; the interval excludes that there is none.
 fn shares(runs: &[Sample], times: f64, seed: u64) -> [f64; 3] {
     let mut counts = [0_u32; 3];
     for replication in 0..REPLICATIONS {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(replication);
         let analysis = experiment(runs, times, &mut random);
-        let seen = analysis.observations.iter().find(|it| it.metric == Metric::Scaling);
+        let seen = analysis.observations.iter().find(|it| it.metric == Metric::CoreEquivalence);
         let seen = seen.expect("the arms are compared").estimate;
         let answer = analysis.verdicts[0].answer;
         let is_claim = matches!(answer, Answer::Helps | Answer::Hurts);
-        counts[0] += u32::from(seen.low <= 1.0 / times && 1.0 / times <= seen.high);
+        counts[0] += u32::from(seen.low <= times && times <= seen.high);
         counts[1] += u32::from(is_claim);
-        counts[2] += u32::from(answer == Answer::Inconclusive);
+        counts[2] += u32::from(seen.low > 1.0 || seen.high < 1.0);
         // What is claimed is in the interval.
         assert!(!is_claim || seen.low > 1.0 || seen.high < 1.0, "{seen:?}");
     }
@@ -130,8 +130,8 @@ fn seed() -> u64 {
 fn beside_neighbours_equal_programs_are_equal_and_others_are_not() {
     let seed = seed();
     for (neighbour, runs) in recorded() {
-        let [covered, claimed, open] = shares(&runs, 1.0, seed);
-        let [covered_5, found, _] = shares(&runs, 1.05, seed);
+        let [covered, claimed, _] = shares(&runs, 1.0, seed);
+        let [covered_5, _, found] = shares(&runs, 1.05, seed);
         let raw: Vec<Sample> = runs
             .iter()
             .map(|run| Sample {
@@ -139,21 +139,20 @@ fn beside_neighbours_equal_programs_are_equal_and_others_are_not() {
                 ..run.clone()
             })
             .collect();
-        let [.., found_raw, _] = shares(&raw, 1.05, seed);
+        let [.., found_by_elapsed] = shares(&raw, 1.05, seed);
         eprintln!(
-            "{neighbour}: {} runs; equal: covered {:.1} %, claimed {:.1} %, open {:.1} %; 5 %: covered {:.1} %, found {:.1} %, \
+            "{neighbour}: {} runs; equal: covered {:.1} %, claimed {:.1} %; 5 %: covered {:.1} %, found {:.1} %, \
              by elapsed time alone {:.1} %",
             runs.len(),
             covered * 100.0,
             claimed * 100.0,
-            open * 100.0,
             covered_5 * 100.0,
             found * 100.0,
-            found_raw * 100.0
+            found_by_elapsed * 100.0
         );
-        // 95 % within what so many replications can show, and what few recorded runs can.
-        assert!(covered >= 0.935 && covered_5 >= 0.935, "{neighbour}: {covered} {covered_5}");
+        assert!(covered >= 0.93 && covered_5 >= 0.93, "{neighbour}: {covered} {covered_5}");
         assert!(claimed <= 0.05, "{neighbour}: {claimed}");
+        assert!(found >= 2.0 * found_by_elapsed, "{neighbour}: {found} {found_by_elapsed}");
     }
 }
 
@@ -204,8 +203,10 @@ proptest! {
             for (index, arm) in arms.iter().enumerate() {
                 let noise = 0.02 * design.noise[2 * block as usize + index];
                 let throughput = if index == 0 { 1.0 } else { design.ratio } * noise.exp();
+                let is_pinned = !arm.cpus.is_empty();
+                let taken = design.waited[index].unwrap_or(0.0);
                 let [by_elapsed, by_processor] = design.has_undisturbed[index]
-                    .map(|has| has.then(|| throughput / (1.0 - design.waited[index].unwrap_or(0.0))));
+                    .map(|has| (has && is_pinned).then(|| throughput / (1.0 - taken)));
                 let undisturbed = Undisturbed { by_elapsed, by_processor };
                 samples.push(Sample {
                     block,
@@ -237,7 +238,8 @@ proptest! {
         for seen in analysis.observations.iter().filter(|it| it.against.is_some()) {
             let (low, high) = (seen.estimate.low.ln(), seen.estimate.high.ln());
             // 0.02 at most in each of two runs, and chance in few batches; load that is known of both arms may add to it.
-            let of_samples = 6.0 * 3.6 * 0.04 / f64::from(design.blocks).sqrt();
+            // And a program of which 5 % of the time are not known may have waited for that.
+            let of_samples = 0.06 + 6.0 * 3.6 * 0.04 / f64::from(design.blocks).sqrt();
             prop_assert!(both_known || (high - low) / 2.0 <= of_samples, "{seen:?}");
             for verdict in analysis.verdicts.iter().filter(|it| it.metric == seen.metric) {
                 let claims = matches!(verdict.answer, Answer::Helps | Answer::Hurts);

@@ -203,7 +203,8 @@ fn gantt(timeline: &ScheduledTimeline, schedule: &Schedule, most: usize) -> Figu
             seconds(timeline.makespan_ns as f64 * 1e-9)
         ),
         note: format!(
-            "Simulated. A line for each logical CPU, siblings together; each colour is a task, and eight colours repeat. \
+            "Simulated. A line for each logical CPU, siblings together; each colour is a task, and eight colours repeat; turns too short \
+             to be seen are drawn as shares. \
              {}.",
             subject(schedule)
         ),

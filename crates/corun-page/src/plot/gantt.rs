@@ -42,6 +42,9 @@ const NARROW: f64 = 5.0;
 /// Width of a place in which shares are drawn, at most.
 const PLACE: f64 = 20.0;
 
+/// Overlap of neighbouring places.
+const SEAM: f64 = 0.4;
+
 const LANE: f64 = 16.0;
 const GAP: f64 = 6.0;
 
@@ -128,7 +131,8 @@ fn draw_piece(canvas: &mut Canvas, piece: &Piece<'_>, top: f64) {
             for (task, time) in shares {
                 let part = height * time / all.max(f64::MIN_POSITIVE);
                 let class = format!("turns t{}", task % 8);
-                canvas.add_tipped(rect(&class, *begin, base, end - begin, part), &words);
+                // Neighbours overlap, so that no gap shines through between them.
+                canvas.add_tipped(rect(&class, *begin, base, end - begin + SEAM, part), &words);
                 base += part;
             }
         }

@@ -257,7 +257,7 @@ mod tests {
         );
         assert_eq!(
             clause("Measure on this logical CPU rather than on the last", 30),
-            "Measure on this logical CPU ..."
+            "Measure on this logical ..."
         );
     }
 }

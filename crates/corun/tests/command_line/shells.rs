@@ -323,4 +323,22 @@ fn near_misses_are_told_the_right_spelling() {
     ");
     let nothing = Outcome::of(&mut corun(["capacity"])).reported(scratch.path());
     assert!(nothing.ends_with("\n  For instance: corun capacity ./server-test\n"), "{nothing}");
+fn lists_longer_than_the_terminal_go_through_the_pager() {
+    if !has("script") {
+        return skip("lists_longer_than_the_terminal_go_through_the_pager", "there is no script");
+    }
+    let shown = |rows: u32, pager: &str| {
+        let corun = env!("CARGO_BIN_EXE_corun");
+        let line = format!("stty rows {rows} cols 80; PAGER='{pager}' {corun} models list");
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null());
+        let outcome = Outcome::of(&mut command);
+        assert_eq!(outcome.exit, Some(0), "{}{}", outcome.output, outcome.errors);
+        outcome.output
+    };
+    assert!(shown(5, "sed s/^/paged/").contains("paged zen4"));
+    for (rows, pager) in [(50, "sed s/^/paged/"), (5, ""), (5, "no-such-pager")] {
+        let text = shown(rows, pager);
+        assert!(text.contains(" zen4 ") && !text.contains("paged"), "{rows} {pager}: {text}");
+    }
 }

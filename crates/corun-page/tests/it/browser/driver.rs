@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -87,6 +89,17 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
         let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.devtools("Emulation.setEmulatedMedia", &json!({ "features": feature }));
+    }
+
+    /// Number of sides that the page takes on paper.
+    pub(crate) fn printed_sides(&self) -> usize {
+        let printed = self.devtools("Page.printToPDF", &json!({ "preferCSSPageSize": true }));
+        let pdf = STANDARD.decode(printed["data"].as_str().expect("a document")).expect("base64");
+        let text = String::from_utf8_lossy(&pdf);
+        let pages = text
+            .match_indices("/Type /Page")
+            .filter(|(at, name)| !text[at + name.len()..].starts_with('s'));
+        pages.count()
     }
 
     /// The whole page as a PNG, in base64.

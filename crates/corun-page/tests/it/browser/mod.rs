@@ -52,6 +52,18 @@ fn lines(found: &Value) -> Vec<String> {
 }
 
 #[test]
+fn two_runs_are_printed_on_four_sides() {
+    let Some(browser) = Browser::start("print") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    for other in ["prediction.json", "run.json", "study.json", "threads.json"] {
+        let two = [document("run.json"), document(other)];
+        browser.open(&written(&folder, other, &two));
+        let sides = browser.printed_sides();
+        assert!((1..=4).contains(&sides), "{other}: {sides}");
+    }
+}
+
+#[test]
 fn every_page_can_be_read_by_everyone_and_asks_for_nothing() {
     let Some(browser) = Browser::start("pages") else { return };
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,6 @@
 //! Abilities of the terminal, and output to it.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use anstream::AutoStream;
 use clap::ColorChoice;
@@ -32,6 +32,12 @@ pub(crate) fn set_colour(choice: ColorChoice) {
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub(crate) fn has_colour() -> bool {
     AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// True if standard output is a terminal.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
+pub(crate) fn is_shown() -> bool {
+    std::io::stdout().is_terminal()
 }
 
 /// Shows text on standard output, where nothing in it steers a terminal, whatever wrote it; a reader who has

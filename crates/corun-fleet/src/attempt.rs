@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use corun_machine::{Affinity, CpuSet, Machine};
-use corun_record::{AnyDocument, EndReason, Ending, json_text, on_one_line, shortened, shown};
+use corun_record::{
+    AnyDocument, EndReason, Ending, ThreadVerdict, json_text, on_one_line, shortened, shown,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -220,11 +222,21 @@ fn measured(
         (false, _) if is_stopped.load(Ordering::SeqCst) => {
             return (Some(STOPPED.to_owned()), document);
         }
+        // A search that could not decide has come to its end all the same.
+        (false, Some(document)) if is_undecided(document) => None,
         // The document says better than a status why it ended before its answer.
         (false, Some(document)) => Some(ending(document).unwrap_or_else(|| ended(output.status))),
         (false, None) => Some(ended(output.status)),
     };
     (failure.map(|it| if said.is_empty() { it } else { format!("{it}: {said}") }), document)
+}
+
+/// True if a document is a search for a number of threads that could not tell the best ones apart.
+fn is_undecided(document: &RawValue) -> bool {
+    let Ok(AnyDocument::Threads(sweep)) = AnyDocument::from_json(document.get()) else {
+        return false;
+    };
+    sweep.body.answer.is_some_and(|answer| answer.verdict == ThreadVerdict::Undecided)
 }
 
 /// Why the measurement of a document ended before its answer.

@@ -147,7 +147,8 @@ pub use study_catalogue::{
     StudyDescription, StudyExperiment, StudyList,
 };
 pub use thread_sweep::{
-    Advice, Candidate, Goal, Standing, SweepDesign, ThreadAnswer, ThreadSweep, ThreadVerdict,
+    Advice, Candidate, Goal, ScreeningRun, Standing, SweepDesign, ThreadAnswer, ThreadSweep,
+    ThreadVerdict,
 };
 pub use trace_info::{
     DisassembledInstruction, HotBlock, NativeRun, TraceClosing, TraceFootprint, TraceInfo,

@@ -84,6 +84,9 @@ pub struct ThreadAnswer {
     /// By how much another candidate may be better at most, as a fraction, with the confidence of the
     /// design; absent where there are too few blocks to say.
     pub regret: Option<f64>,
+    /// What would probably decide, where it is not decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_decide: Option<String>,
 }
 
 /// Certainty of an answer.
@@ -94,12 +97,24 @@ pub enum ThreadVerdict {
     Best,
     /// Others were shown to be as good; this is the one that takes the fewest workers.
     Equal,
+    /// The number was shown to be the best, or the fewest of the best; where its workers run is not decided.
+    NumberKnown,
     /// No other candidate is better by more than the practical bound, but some may be as good with fewer workers.
     GoodEnough,
-    /// Others may be better.
+    /// Others may be better: the smallest number that cannot be told from the best is named.
     Undecided,
     /// Fewer than two finished blocks, so no interval.
     TooFewBlocks,
+}
+
+impl ThreadVerdict {
+    /// True if the evidence carries an answer: a number of workers to use.
+    pub fn is_answer(self) -> bool {
+        match self {
+            Self::Best | Self::Equal | Self::NumberKnown | Self::GoodEnough => true,
+            Self::Undecided | Self::TooFewBlocks => false,
+        }
+    }
 }
 
 /// A number of workers and their placement.
@@ -109,11 +124,23 @@ pub struct Candidate {
     pub arm: Arm,
     /// The blocks in which it ran.
     pub blocks: u32,
+    /// The run by which it was screened, before any were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub screening: Option<ScreeningRun>,
     /// Standing of the candidate by the evidence.
     pub standing: Standing,
     /// Why it did not run to its end, if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+}
+
+/// A single run of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScreeningRun {
+    /// Its time, in seconds.
+    pub seconds: f64,
+    /// It was ended because it was slower than the best by then.
+    pub is_ended: bool,
 }
 
 /// Standing of a candidate by the evidence.
@@ -128,6 +155,8 @@ pub enum Standing {
     Worse,
     /// The evidence does not say.
     Undecided,
+    /// It ran once, which shows that it hardly is the answer, and was not compared.
+    Screened,
     /// It did not run to its end.
     Failed,
 }

@@ -148,6 +148,9 @@ pub mod parts {
     }
 }
 
-pub use threads::{threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_terminal};
+pub use threads::{
+    ThreadsView, threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_screen,
+    threads_to_terminal,
+};
 pub use times::times_to_terminal;
 pub use trace::trace_to_terminal;

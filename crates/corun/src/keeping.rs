@@ -306,6 +306,10 @@ impl<O: SweepObserver> SweepObserver for KeepingBlocks<O> {
         self.observer.sweep_begins(started, workload);
     }
 
+    fn sweep_is_planned(&mut self, candidates: usize, expected: Duration, allowed: Duration) {
+        self.observer.sweep_is_planned(candidates, expected, allowed);
+    }
+
     fn arm_starts(&mut self, block: Option<u32>, arm: &Arm) {
         self.observer.arm_starts(block, arm);
     }

@@ -52,6 +52,10 @@ pub trait Executor {
     /// From now on ends a run that takes longer than this, unless it is to end earlier anyway.
     fn limit_runs(&mut self, _longest: Duration) {}
 
+    /// From now on ends a run that takes longer than this, in place of what was set before; what is prepared before a
+    /// run has the time that [`limit_runs`](Self::limit_runs) leaves it.
+    fn end_slow_runs(&mut self, _longest: Duration) {}
+
     /// Time since the executor was made.
     fn elapsed(&self) -> Duration;
 }

@@ -53,6 +53,8 @@ pub struct LocalExecutor {
     begin: Instant,
     /// The arm of the first run, and its makespan; not of built-in kernels, whose first runs find out how much they do.
     first_run: Option<(String, Duration)>,
+    /// A run that takes longer is ended as too slow, whatever time there is.
+    slow: Option<Duration>,
 }
 
 impl LocalExecutor {
@@ -100,6 +102,7 @@ impl LocalExecutor {
             checks: BTreeMap::new(),
             begin: Instant::now(),
             first_run: None,
+            slow: None,
         })
     }
 
@@ -226,9 +229,36 @@ impl Executor for LocalExecutor {
             preparation.run(arm)?;
         }
         self.places.step_aside(arm);
-        if self.load.is_some() {
-            return self.run_service(arm);
+        let allowed = self.work.timeout;
+        self.work.timeout = [allowed, self.slow].into_iter().flatten().min();
+        let outcome = match self.load {
+            Some(_) => self.run_service(arm),
+            None => self.run_workers(arm),
+        };
+        self.work.timeout = allowed;
+        outcome
+    }
+
+    fn limit_runs(&mut self, longest: Duration) {
+        let timeout = self.work.timeout.map_or(longest, |timeout| timeout.min(longest));
+        self.work.timeout = Some(timeout);
+        if let Some(preparation) = &mut self.preparation {
+            preparation.limit(longest);
         }
+    }
+
+    fn end_slow_runs(&mut self, longest: Duration) {
+        self.slow = Some(longest);
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
+    }
+}
+
+impl LocalExecutor {
+    /// One run of the workers of a command or kernel.
+    fn run_workers(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
         self.prepare_captures(self.work.processes(arm))?;
         let barrier = StartBarrier::new(arm.workers as usize)
             .map_err(|error| ExecutionError::System("set up the common start", error))?;
@@ -324,18 +354,6 @@ impl Executor for LocalExecutor {
             workers: account.workers,
             evidence,
         })
-    }
-
-    fn limit_runs(&mut self, longest: Duration) {
-        let timeout = self.work.timeout.map_or(longest, |timeout| timeout.min(longest));
-        self.work.timeout = Some(timeout);
-        if let Some(preparation) = &mut self.preparation {
-            preparation.limit(longest);
-        }
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.begin.elapsed()
     }
 }
 

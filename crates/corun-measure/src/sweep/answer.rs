@@ -1,11 +1,12 @@
 //! The answer of a sweep in one sentence.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use corun_record::{Arm, Goal, Metric, Placement, Standing, ThreadAnswer, ThreadVerdict};
-use corun_stats::{Estimate, ForeignLoad, TOO_UNCERTAIN, percent, says_something};
+use corun_stats::{Estimate, ForeignLoad, TOO_UNCERTAIN, median, percent, says_something};
 
-use super::experiment::{CandidateOutcome, SweepOutcome, SweepSchedule, twin_id};
+use super::experiment::{CandidateOutcome, SweepOutcome, SweepSchedule, rounded, twin_id};
 use super::grid::Grid;
 use super::objective::slowest_p99;
 use super::search::Conclusion;
@@ -18,6 +19,10 @@ use crate::foreign_load;
 const MAX_NAMED: usize = 3;
 /// A p99 so many times as long is worth a word.
 const MUCH_SLOWER: f64 = 1.2;
+/// A sweep that would take longer than a day is not proposed.
+const MOST_SECONDS: u64 = 24 * 3600;
+/// Other work that takes less, in CPUs, is not named.
+const LEAST_TAKEN: f64 = 0.05;
 
 /// The answer; `None` where no block was finished.
 pub(crate) fn of(
@@ -38,6 +43,7 @@ pub(crate) fn of(
         equal: ids(Standing::Equal),
         undecided: ids(Standing::Undecided),
         regret: conclusion.regret.map(f64::exp_m1).filter(|regret| regret.is_finite()),
+        to_decide: story.to_decide(),
     })
 }
 
@@ -84,21 +90,26 @@ impl<'a> Story<'a> {
 
     fn sentence(&self) -> String {
         let what = place(self.chosen, self.grid);
-        let used = match self.is_disturbed() {
-            true => format!("While other programs run on these CPUs, use {what}"),
-            false => format!("Use {what}"),
-        };
+        let used = self.used(&what);
         let said = match self.conclusion.verdict {
             ThreadVerdict::TooFewBlocks => {
                 format!("Too few blocks to say: in one run of each candidate, {what} did best.")
             }
             ThreadVerdict::Best => format!("{used}: {}.", self.best()),
             ThreadVerdict::Equal => format!("{used}: {}.", self.equal()),
+            ThreadVerdict::NumberKnown => self.number_known(),
             ThreadVerdict::GoodEnough => format!("{used}: {}.", self.good_enough()),
-            ThreadVerdict::Undecided => self.undecided(&what),
+            ThreadVerdict::Undecided => self.undecided(),
         };
         let parts = [Some(said), self.latency(), self.untried(), waiting(self.cpu_share)];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    fn used(&self, what: &str) -> String {
+        match self.is_disturbed() {
+            true => format!("While other programs run on these CPUs, use {what}"),
+            false => format!("Use {what}"),
+        }
     }
 
     /// Remark that the best may also lie elsewhere.
@@ -145,7 +156,9 @@ impl<'a> Story<'a> {
     fn best(&self) -> String {
         let others = self.ran().filter_map(|tried| {
             let beside = tried.beside_chosen.as_ref()?;
-            Some((tried, beside, place(&tried.arm, self.grid)))
+            let is_other = self.conclusion.verdict != ThreadVerdict::NumberKnown
+                || tried.arm.workers != self.chosen.workers;
+            is_other.then(|| (tried, beside, place(&tried.arm, self.grid)))
         });
         match others.max_by(|(_, one, _), (_, other, _)| one.log.total_cmp(&other.log)) {
             Some((tried, beside, next)) if !self.says_something(tried, beside) => {
@@ -192,7 +205,10 @@ impl<'a> Story<'a> {
 
     fn equal(&self) -> String {
         let within = percent(self.schedule.practical);
-        let equal: Vec<&Arm> = self.of(Standing::Equal).map(|tried| &tried.arm).collect();
+        let equal = self.of(Standing::Equal).map(|tried| &tried.arm);
+        let is_number_known = self.conclusion.verdict == ThreadVerdict::NumberKnown;
+        let equal: Vec<&Arm> =
+            equal.filter(|arm| !is_number_known || arm.workers != self.chosen.workers).collect();
         let workers: BTreeSet<u32> =
             equal.iter().map(|arm| arm.workers).chain([self.chosen.workers]).collect();
         let (Some(fewest), Some(most)) = (workers.first(), workers.last()) else {
@@ -212,9 +228,35 @@ impl<'a> Story<'a> {
         format!("{numbers} workers are equal within {within}, and these are the {which}")
     }
 
+    /// The number, and what is not known of where its workers run.
+    fn number_known(&self) -> String {
+        let used = self.used(&count(self.chosen.workers));
+        let has_equal =
+            self.of(Standing::Equal).any(|tried| tried.arm.workers != self.chosen.workers);
+        let why = if has_equal { self.equal() } else { self.best() };
+        let others = [Standing::Undecided, Standing::Screened].map(|it| self.of(it));
+        let same =
+            others.into_iter().flatten().filter(|tried| tried.arm.workers == self.chosen.workers);
+        let (mut ways, mut apart) = (vec![how(self.chosen, self.grid)], 0.0_f64);
+        for tried in same {
+            ways.push(how(&tried.arm, self.grid));
+            let farther = |it: &Estimate| it.low.abs().max(it.high.abs()).exp_m1();
+            apart = apart.max(tried.beside_chosen.as_ref().map_or(f64::INFINITY, farther));
+        }
+        let ways = ways.join(" or ");
+        let apart = match apart {
+            ..1.0 => format!(", at most {} apart", percent(apart)),
+            _ => String::new(),
+        };
+        format!("{used}: {why}. Where they run is not decided ({ways}{apart}).")
+    }
+
     fn good_enough(&self) -> String {
         let regret = self.conclusion.regret.map_or(0.0, f64::exp_m1);
-        let bound = percent(regret.max(0.001));
+        // What ran once is known to be no better than that.
+        let has_screened = self.of(Standing::Screened).next().is_some();
+        let least = if has_screened { self.schedule.practical } else { 0.001 };
+        let bound = percent(regret.max(least));
         let said = format!("no other candidate is more than {bound} {}", self.better());
         let open = [Standing::Undecided, Standing::Equal].into_iter().flat_map(|it| self.of(it));
         let fewer = open.map(|tried| tried.arm.workers).filter(|&it| it < self.chosen.workers);
@@ -226,30 +268,70 @@ impl<'a> Story<'a> {
         }
     }
 
-    fn undecided(&self, what: &str) -> String {
-        let open: Vec<&Arm> = self.of(Standing::Undecided).map(|tried| &tried.arm).collect();
+    /// The smallest number that cannot be told from the best, and how much better the best may be.
+    fn undecided(&self) -> String {
+        let leader = self.outcome.tried.get(self.conclusion.leader).map(|tried| &tried.arm);
+        let which = if self.schedule.most_workers { "largest" } else { "smallest" };
+        let number = count(self.chosen.workers);
         let bound = match self.conclusion.regret.map(f64::exp_m1) {
-            Some(regret) if regret < 1.0 => {
-                format!(", of which one may be up to {} {}", percent(regret), self.better())
+            Some(regret) if (0.0..1.0).contains(&regret) && regret > 0.0 => {
+                format!(", and another may be up to {} {}", percent(regret), self.better())
             }
             _ => String::new(),
         };
-        let workers = self.chosen.workers;
-        if !open.is_empty() && open.iter().all(|arm| arm.workers == workers) {
-            let ways = [self.chosen].into_iter().chain(open).map(|arm| how(arm, self.grid));
-            let ways = ways.collect::<Vec<_>>().join(" or ");
-            let workers = count(workers);
-            return format!("Use {workers}: where they run is not decided ({ways}{bound}).");
+        match leader.filter(|arm| arm.workers != self.chosen.workers) {
+            Some(leader) => format!(
+                "Not decided: {number} is the {which} number that cannot be told from the best so far, {}{bound}.",
+                place(leader, self.grid)
+            ),
+            None => format!(
+                "Not decided: {number} did best so far, but cannot be told from {}{bound}.",
+                self.open_others()
+            ),
         }
-        let open: Vec<String> = open.into_iter().map(|arm| place(arm, self.grid)).collect();
-        let others = match open.as_slice() {
+    }
+
+    fn open_others(&self) -> String {
+        let open: Vec<String> =
+            self.of(Standing::Undecided).map(|tried| place(&tried.arm, self.grid)).collect();
+        match open.as_slice() {
             [] => "the others".to_owned(),
             few if few.len() <= MAX_NAMED => few.join(", "),
             many => format!("{} other candidates", many.len()),
-        };
-        format!(
-            "Not decided: {what} did as well as any so far, but cannot be distinguished from {others}{bound}."
-        )
+        }
+    }
+
+    /// What would probably decide: less other work on the machine, or more time.
+    fn to_decide(&self) -> Option<String> {
+        if self.conclusion.verdict.is_answer() {
+            return None;
+        }
+        if self.is_disturbed() {
+            return Some(match self.taken_cpus() {
+                Some(taken) => format!("other programs take {taken:.1} CPUs: stop them"),
+                None => "other programs run on these CPUs: stop them".to_owned(),
+            });
+        }
+        let more = self.outcome.time_to_decide?;
+        let whole = self.outcome.allowed + more;
+        let most = Duration::from_secs(MOST_SECONDS);
+        Some(match whole <= most {
+            true => format!("{} more (--max-time {}s)", rounded(more), whole.as_secs_f64().ceil()),
+            false => {
+                "a machine with less noise, or a longer run: more time would hardly do".to_owned()
+            }
+        })
+    }
+
+    /// CPU time that other work took in a second, in CPUs: the median over the samples of pinned workers.
+    fn taken_cpus(&self) -> Option<f64> {
+        let cpus = f64::from(self.grid.cpus());
+        let taken = self.outcome.samples.iter().filter_map(|sample| {
+            let evidence = &sample.evidence;
+            let own = (evidence.user_s + evidence.system_s) / sample.makespan_s;
+            Some((evidence.busy_cpus? - own).clamp(0.0, cpus))
+        });
+        median(&taken.collect::<Vec<f64>>()).filter(|&taken| taken >= LEAST_TAKEN)
     }
 
     fn better(&self) -> &'static str {
@@ -321,10 +403,9 @@ fn how(arm: &Arm, grid: &Grid) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use corun_record::Ending;
 
+    use super::super::experiment::WorkOfRun;
     use super::super::grid::{Family, Point};
     use super::*;
     use crate::cores::Core;
@@ -351,6 +432,7 @@ mod tests {
         let tried = |(index, &(family, workers)): (usize, &(Family, u32))| CandidateOutcome {
             arm: grid.arm(Point { family, workers }),
             blocks: 8,
+            screening: None,
             failure: None,
             beside_chosen: (index > 0)
                 .then(|| {
@@ -375,12 +457,16 @@ mod tests {
             tried,
             conclusion: Some(Conclusion {
                 chosen: 0,
+                leader: 1,
                 verdict,
                 standings,
                 regret: Some(0.012),
+                blocks_to_decide: None,
                 is_settled: true,
             }),
             samples: Vec::new(),
+            time_to_decide: Some(Duration::from_secs(90)),
+            allowed: Duration::from_secs(120),
             blocks: 8,
             ending: Ending::completed(),
             is_cut_short: false,
@@ -390,12 +476,13 @@ mod tests {
         let schedule = SweepSchedule {
             goal,
             most_workers: false,
-            fixed_total: true,
+            work: WorkOfRun::Fixed,
             practical: 0.02,
             quota: None,
             seed: 1,
             warmup: 0,
             max_time: Duration::from_secs(1),
+            grows: false,
         };
         of(grid, &schedule, &outcome, None).unwrap().sentence
     }
@@ -411,6 +498,7 @@ mod tests {
             let best = |family, workers, log: Option<f64>| CandidateOutcome {
                 arm: grid.arm(Point { family, workers }),
                 blocks: 8,
+                screening: None,
                 failure: None,
                 beside_chosen: log
                     .and_then(|log| corun_stats::paired(&[log - 0.01, log, log + 0.01], 0.95)),
@@ -443,6 +531,11 @@ mod tests {
             sentence(ThreadVerdict::Undecided, [Undecided, Worse, Worse, Equal], Goal::Throughput),
             sentence(ThreadVerdict::Undecided, [Undecided; 4], Goal::Energy),
             sentence(ThreadVerdict::Undecided, [Worse, Worse, Worse, Undecided], Goal::Throughput),
+            sentence(
+                ThreadVerdict::NumberKnown,
+                [Worse, Worse, Worse, Undecided],
+                Goal::Throughput,
+            ),
             sentence(ThreadVerdict::TooFewBlocks, [Undecided; 4], Goal::Throughput),
         ];
         insta::assert_snapshot!(shown.join("\n"));

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use corun_stats::{Estimate, ForeignLoad, noise_floor, steady};
+use corun_stats::{Estimate, ForeignLoad, noise_floor, steady, student_t};
+
+/// The most degrees of freedom by which the noise of other pairs moderates that of one (Smyth 2004): few enough that
+/// a pair with noise of its own soon speaks for itself.
+const MOST_BORROWED: u32 = 6;
 
 /// Score of a candidate in a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +66,55 @@ impl Contest {
         }
         let load = ForeignLoad::new(lost);
         let estimate = steady(&logs, level, load.is_seen())?;
-        Some(estimate.allowing(load.allowance()))
+        let is_plain = estimate.batches == estimate.blocks && !load.is_seen();
+        let moderated = is_plain.then(|| self.moderated(&estimate, [one, other])).flatten();
+        Some(moderated.unwrap_or(estimate).allowing(load.allowance()))
+    }
+
+    /// The estimate with a variance to which other pairs contribute: of few blocks one alone is hardly known.
+    fn moderated(&self, estimate: &Estimate, own: [usize; 2]) -> Option<Estimate> {
+        let (variance, freedom) = self.noise(Some(own))?;
+        let borrowed = f64::from(freedom.min(MOST_BORROWED));
+        let own = f64::from(estimate.blocks - 1);
+        let of_own = estimate.standard_deviation().powi(2);
+        let variance = (borrowed * variance + own * of_own) / (borrowed + own);
+        let values = estimate.blocks + freedom.min(MOST_BORROWED);
+        let standard_error = (variance / f64::from(estimate.blocks)).sqrt();
+        let reach = student_t(estimate.level, values)? * standard_error;
+        Some(Estimate {
+            low: estimate.log - reach,
+            high: estimate.log + reach,
+            standard_error,
+            batches: values,
+            ..*estimate
+        })
+    }
+
+    /// The variance of a log ratio of two candidates in a block, and its degrees of freedom: of twins, and of each candidate
+    /// with the next one that ran, but for one pair.
+    fn noise(&self, but: Option<[usize; 2]>) -> Option<(f64, u32)> {
+        let (mut squares, mut freedom) = (0.0, 0);
+        let ran: Vec<usize> = (0..self.rows.len()).filter(|&it| self.rows[it].len() > 1).collect();
+        for pair in ran.windows(2).map(|pair| [pair[0], pair[1]]) {
+            let [one, other] = pair;
+            let logs: Vec<f64> = self.pairs(one, other).map(|(a, b)| a.log - b.log).collect();
+            let is_left_out = but.is_some_and(|[a, b]| pair == [a, b] || pair == [b, a]);
+            if logs.len() < 2 || is_left_out {
+                continue;
+            }
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+            freedom += logs.len() - 1;
+        }
+        squares += self.twins.iter().map(|log| log * log).sum::<f64>();
+        freedom += self.twins.len();
+        (freedom > 0).then(|| (squares / freedom as f64, freedom as u32))
+    }
+
+    /// The standard deviation of one run, on the log scale, and its degrees of freedom.
+    pub(crate) fn deviation(&self) -> Option<(f64, u32)> {
+        let (variance, freedom) = self.noise(None)?;
+        Some(((variance / 2.0).sqrt(), freedom))
     }
 
     /// The largest difference that two identical candidates can show by noise alone; `None` below two twins.
@@ -114,6 +166,32 @@ mod tests {
         }
         assert_eq!(contest.blocks(0), 3);
         assert!((contest.noise_floor().unwrap() - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn few_blocks_borrow_their_variance_and_many_do_not() {
+        let noise = |block: u32| 0.01 * f64::from(block % 3) - 0.01;
+        let of_blocks = |blocks: u32| {
+            let mut contest = Contest::default();
+            (0..3).for_each(|_| contest.enter());
+            for block in 0..blocks {
+                contest.note(0, block, score(noise(block)));
+                contest.note(0, block, score(noise(block + 1)));
+                // Beside the first nothing varies but by chance: of three blocks that is hardly known.
+                contest.note(1, block, score(noise(block) + noise(block + 1)));
+                contest.note(2, block, score(noise(block + 2)));
+            }
+            contest
+        };
+        let width = |blocks: u32, level| {
+            let contest = of_blocks(blocks);
+            let logs: Vec<f64> =
+                contest.pairs(0, 2).map(|(one, other)| one.log - other.log).collect();
+            let alone = corun_stats::paired(&logs, level).unwrap().half_width();
+            contest.difference(0, 2, level).unwrap().half_width() / alone
+        };
+        assert!(width(3, 0.999) < 0.3, "{}", width(3, 0.999));
+        assert!((0.8..1.2).contains(&width(60, 0.95)), "{}", width(60, 0.95));
     }
 
     #[test]

@@ -1,21 +1,23 @@
 //! Number of workers and their placement: a sweep over numbers of workers and placements that ends when
 //! the answer is known.
 //!
-//! A search (`search.rs`) says which points of the [`Grid`] run in the next block, [`run_sweep`] runs them through
+//! A search (`search.rs`) says which points of the [`Grid`] run once, and which in the next block, [`run_sweep`] runs them through
 //! an [`Executor`](crate::experiment::Executor), and `answer.rs` puts the outcome into words.
 
 mod advice;
 mod answer;
 mod contest;
+mod curve;
 mod experiment;
 mod grid;
 mod objective;
 mod request;
+mod screening;
 mod search;
 
 pub use advice::ProcessContext;
 pub use experiment::CandidateOutcome;
-pub use experiment::{SweepObserver, SweepOutcome, SweepSchedule, run_sweep};
+pub use experiment::{SweepObserver, SweepOutcome, SweepSchedule, WorkOfRun, run_sweep};
 pub use grid::{Family, Grid, Point};
 pub use request::{SweepRequest, ThreadSearch};
 pub use search::Conclusion;

@@ -13,10 +13,12 @@ use corun_record::{
 use super::advice::{self, ProcessContext};
 use super::answer;
 use super::experiment::{
-    CONFIDENCE, CandidateOutcome, SweepObserver, SweepOutcome, SweepSchedule, run_sweep, twin_id,
+    CONFIDENCE, CandidateOutcome, SweepObserver, SweepOutcome, SweepSchedule, WorkOfRun,
+    expected_candidates, run_sweep, twin_id,
 };
 use super::grid::{Family, Grid, Point};
 use super::objective::{slowest_p99, wants_most_workers};
+use super::screening;
 use super::search::ANALYSES;
 use crate::analysis::on_ratio_scale;
 use crate::caveats;
@@ -37,6 +39,8 @@ const OPENMP_COPIES: &str = "How many threads the program itself should use: cop
 pub struct SweepRequest {
     /// The run; its placements and blocks are not used.
     pub run: Request,
+    /// The time allowed, unless runs take so long that more is needed.
+    pub grows: bool,
     /// Goal of the sweep.
     pub goal: Goal,
     /// CPU time that a quota allows in a second, in CPUs, and a sentence on each limit of the CPUs.
@@ -60,8 +64,8 @@ pub struct ThreadSearch<'a> {
     sample_time: Option<(Duration, u64)>,
     caveats: Vec<Caveat>,
     unknown: Vec<String>,
-    /// A run does a fixed amount of work.
-    is_fixed_total: bool,
+    /// The work of a run.
+    work: WorkOfRun,
     started: SystemTime,
 }
 
@@ -85,8 +89,12 @@ impl<'a> ThreadSearch<'a> {
             unknown.push(OPENMP_COPIES.to_owned());
         }
         let reports = workload.operation == REPORTED;
-        let is_fixed_total = matches!(mode, Mode::WorkersTotal | Mode::Service)
-            && !(mode == Mode::WorkersTotal && reports);
+        let work = match mode {
+            Mode::Service => WorkOfRun::Fixed,
+            _ if reports || request.run.steady => WorkOfRun::Unknown,
+            Mode::WorkersTotal => WorkOfRun::Fixed,
+            Mode::Copies | Mode::WorkersPerWorker => WorkOfRun::EachWorker,
+        };
         let has_siblings = cores.iter().any(|core| core.cpus.len() > 1);
         Ok(Self {
             request,
@@ -96,7 +104,7 @@ impl<'a> ThreadSearch<'a> {
             sample_time,
             caveats: before_a_sweep(caveats, has_siblings),
             unknown,
-            is_fixed_total,
+            work,
             grid: Grid::new(cores),
             started,
         })
@@ -110,7 +118,9 @@ impl<'a> ThreadSearch<'a> {
         mut self,
         observer: &mut dyn SweepObserver,
     ) -> Result<(Record<ThreadSweep>, Option<ExecutionError>), MeasureError> {
-        self.executor.limit_runs(self.request.run.max_time);
+        if !self.request.grows {
+            self.executor.limit_runs(self.request.run.max_time);
+        }
         let calibrated = match self.sample_time {
             Some((time, least)) => {
                 let arm = Point { family: Family::Dealt, workers: self.grid.cores() };
@@ -130,11 +140,12 @@ impl<'a> ThreadSearch<'a> {
             goal: self.request.goal,
             most_workers: wants_most_workers(self.request.goal, self.workload.mode),
             practical: run.practical,
-            fixed_total: self.is_fixed_total,
-            quota: self.request.quota.map(|quota| quota.ceil() as u32),
+            work: self.work,
+            quota: self.quota(),
             seed: run.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started)),
             warmup: run.warmup,
             max_time: run.max_time,
+            grows: self.request.grows,
         };
         let outcome = match calibrated {
             Ok(_) => {
@@ -142,11 +153,32 @@ impl<'a> ThreadSearch<'a> {
                 run_sweep(&self.grid, &schedule, &mut self.executor, observer)?
             }
             Err(ExecutionError::Timeout { .. }) => {
-                SweepOutcome::not_begun("one run takes longer than the time allowed".to_owned())
+                let sentence = "one run takes longer than the time allowed".to_owned();
+                SweepOutcome::not_begun(sentence, run.max_time)
             }
             Err(error) => return Err(error.into()),
         };
         Ok(self.document(&schedule, outcome))
+    }
+
+    /// The numbers of workers that run once first, ascending.
+    pub fn numbers(&self) -> Vec<u32> {
+        screening::numbers(self.grid.cores(), self.grid.cpus(), self.quota())
+    }
+
+    /// The numbers of workers and placements that are probably tried.
+    pub fn expected_candidates(&self) -> usize {
+        expected_candidates(&self.grid, self.quota())
+    }
+
+    /// The workers that a quota has CPU time for.
+    fn quota(&self) -> Option<u32> {
+        self.request.quota.map(|quota| quota.ceil() as u32)
+    }
+
+    /// The logical CPUs that workers may use.
+    pub fn cpus(&self) -> u32 {
+        self.grid.cpus()
     }
 
     fn started(&self) -> String {
@@ -166,7 +198,9 @@ impl<'a> ThreadSearch<'a> {
         let chosen = answer.as_ref().and_then(|answer| {
             outcome.tried.iter().map(|tried| &tried.arm).find(|arm| arm.id == answer.arm)
         });
+        let is_known = answer.as_ref().is_some_and(|answer| answer.verdict.is_answer());
         let advice = chosen
+            .filter(|_| is_known)
             .map(|arm| advice::lines(arm, &self.grid, &self.workload, &self.request.context))
             .unwrap_or_default();
         let elapsed_s = self.executor.elapsed().as_secs_f64();
@@ -185,8 +219,8 @@ impl<'a> ThreadSearch<'a> {
                 warmup: schedule.warmup,
                 confidence: CONFIDENCE,
                 practical: schedule.practical,
-                interim_analyses: interim_analyses(outcome.tried.len()),
-                max_time_s: schedule.max_time.as_secs_f64(),
+                interim_analyses: interim_analyses(compared(&outcome)),
+                max_time_s: outcome.allowed.as_secs_f64(),
             },
             answer,
             workload: self.workload,
@@ -231,6 +265,11 @@ fn interim_analyses(candidates: usize) -> Vec<PlannedAnalysis> {
     ANALYSES.into_iter().map(|blocks| PlannedAnalysis { blocks, level }).collect()
 }
 
+/// The candidates that ran in blocks.
+fn compared(outcome: &SweepOutcome) -> usize {
+    outcome.tried.iter().filter(|tried| tried.blocks > 0).count()
+}
+
 /// In table order: by placement, then by workers.
 fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
     let standings = outcome.conclusion.as_ref().map(|conclusion| &conclusion.standings);
@@ -238,6 +277,7 @@ fn candidates(outcome: &SweepOutcome) -> Vec<Candidate> {
     let candidate = |(index, tried): (usize, &CandidateOutcome)| Candidate {
         arm: tried.arm.clone(),
         blocks: tried.blocks,
+        screening: tried.screening,
         standing: standing(index).unwrap_or(Standing::Undecided),
         failure: tried.failure.clone(),
     };

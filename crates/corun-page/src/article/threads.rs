@@ -1,8 +1,6 @@
 //! The article of a sweep over numbers of workers: workers against work done, with the ideal line.
 
-use corun_record::{
-    Candidate, Goal, Metric, Placement, Record, Standing, ThreadSweep, ThreadVerdict,
-};
+use corun_record::{Candidate, Goal, Metric, Placement, Record, Standing, ThreadSweep};
 use corun_report::parts::{figures, prose, threads};
 use corun_report::{interval, joules, ratio, seconds};
 
@@ -53,9 +51,9 @@ pub(super) fn article(sweep: &Record<ThreadSweep>, detail: Detail) -> Article {
 }
 
 fn tone(sweep: &Record<ThreadSweep>) -> &'static str {
-    match sweep.body.answer.as_ref().map(|it| it.verdict) {
-        Some(ThreadVerdict::Best | ThreadVerdict::Equal | ThreadVerdict::GoodEnough) => "good",
-        Some(ThreadVerdict::Undecided | ThreadVerdict::TooFewBlocks) | None => "open",
+    match threads::is_answered(&sweep.body) {
+        true => "good",
+        false => "open",
     }
 }
 
@@ -175,6 +173,7 @@ fn bars(sweep: &Record<ThreadSweep>, detail: Detail) -> Figure {
                 format!("{} ({})", ratio(&score), interval(&score))
             }
             _ if is_chosen => "1.00".to_owned(),
+            _ if candidate.screening.is_some() && candidate.blocks == 0 => "one run".to_owned(),
             _ if candidate.blocks < 2 => "too few blocks".to_owned(),
             _ => "too uncertain".to_owned(),
         };

@@ -79,7 +79,7 @@ fn best_arm(best: &BestOverNodes) -> String {
     let arm = format!("{} with {}", best.arm, plural(best.workers as usize, "worker"));
     let others = |names: &[String]| names.join(", ");
     match best.verdict {
-        ThreadVerdict::Best => format!("Most work: {arm}"),
+        ThreadVerdict::Best | ThreadVerdict::NumberKnown => format!("Most work: {arm}"),
         ThreadVerdict::Equal => format!("Most work: {arm}, as much as {}", others(&best.equal)),
         ThreadVerdict::GoodEnough => {
             format!("Most work: {arm}; {} may do as much", others(&best.undecided))

@@ -1,5 +1,6 @@
 //! A sweep over numbers of workers: the answer, bars, lines to copy, what limits trust.
 
+mod screen;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,8 @@ use crate::grid::NO_BREAK;
 use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table};
 use crate::terminal::{section, wrap};
+
+pub use screen::{ThreadsView, threads_to_screen};
 
 /// The answer alone, as a line.
 pub fn threads_in_brief(sweep: &Record<ThreadSweep>, columns: u16) -> String {
@@ -124,7 +127,10 @@ pub fn threads_to_csv(sweep: &Record<ThreadSweep>) -> String {
 /// The answer in one sentence, or why there is none.
 pub fn answer(sweep: &Record<ThreadSweep>) -> String {
     match &sweep.body.answer {
-        Some(answer) => answer.sentence.clone(),
+        Some(answer) => match &answer.to_decide {
+            Some(how) => format!("{} To decide it: {how}.", answer.sentence),
+            None => answer.sentence.clone(),
+        },
         None => {
             let why = &sweep.ending.sentence;
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
@@ -173,16 +179,23 @@ fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
         let text = |metric, form: fn(f64) -> String| {
             of(metric).map_or_else(String::new, |seen: &Observation| form(seen.estimate.value))
         };
+        let screening = candidate.screening.filter(|_| candidate.blocks == 0);
         let columns = headings
             .iter()
             .map(|heading| match *heading {
-                "time" => text(Metric::Makespan, seconds),
+                "time" => match screening {
+                    Some(run) if run.is_ended => format!("over {}", seconds(run.seconds)),
+                    Some(run) => seconds(run.seconds),
+                    None => text(Metric::Makespan, seconds),
+                },
                 "p99" => text(Metric::Latency, seconds),
                 "energy" => text(Metric::EnergyPerOperation, joules),
                 "" => standing(candidate, is_answered(sweep)),
                 _ => match sensible {
                     Some(score) => format!("{} ({})", ratio(&score), interval(&score)),
                     None if candidate.standing == Standing::Chosen => "1.00".to_owned(),
+                    None if screening.is_some_and(|run| run.is_ended) => "ended early".to_owned(),
+                    None if screening.is_some() => "one run".to_owned(),
                     None if !is_known || candidate.blocks == 0 => String::new(),
                     None if candidate.blocks < 2 => "too few blocks".to_owned(),
                     None => "too uncertain".to_owned(),
@@ -196,8 +209,7 @@ fn rows(sweep: &ThreadSweep) -> Vec<Bar> {
 
 /// True if the evidence carries an answer.
 pub fn is_answered(sweep: &ThreadSweep) -> bool {
-    let open = [ThreadVerdict::Undecided, ThreadVerdict::TooFewBlocks];
-    sweep.answer.as_ref().is_some_and(|answer| !open.contains(&answer.verdict))
+    sweep.answer.as_ref().is_some_and(|answer| answer.verdict.is_answer())
 }
 
 /// The placement and its workers: `spread@4`, `full (8)`.
@@ -216,6 +228,7 @@ pub fn standing(candidate: &Candidate, is_answered: bool) -> String {
         Standing::Equal => "equal",
         Standing::Worse => "worse",
         Standing::Undecided => "open",
+        Standing::Screened => "left out",
         Standing::Failed => "failed",
     }
     .to_owned()
@@ -276,10 +289,11 @@ pub fn course(sweep: &Record<ThreadSweep>) -> Vec<String> {
     lines.extend([
         machine_line(sweep),
         format!(
-            "{} with {} of {} possible candidates, {} in {}, seed {}; {}.",
-            plural(design.blocks as usize, "block"),
+            "One run each of {} of {} possible candidates, then {} of {}, {} in {}, seed {}; {}.",
             sweep.body.candidates.len(),
             design.full_grid,
+            plural(design.blocks as usize, "block"),
+            sweep.body.candidates.iter().filter(|it| it.blocks > 0).count(),
             plural(design.runs as usize, "run"),
             seconds(sweep.elapsed_s),
             design.seed,

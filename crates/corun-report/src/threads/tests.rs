@@ -1,6 +1,7 @@
 use corun_record::{
     Advice, Arm, Candidate, Caveat, Estimate, Goal, MachineSummary, Metric, Mode, Observation,
-    Record, Source, Standing, SweepDesign, ThreadAnswer, ThreadSweep, ThreadVerdict, Workload,
+    Record, ScreeningRun, Source, Standing, SweepDesign, ThreadAnswer, ThreadSweep, ThreadVerdict,
+    Workload,
 };
 
 use super::*;
@@ -34,6 +35,7 @@ fn sweep() -> Record<ThreadSweep> {
     let candidate = |id: &str, workers, standing| Candidate {
         arm: arm(id, workers),
         blocks: 8,
+        screening: None,
         standing,
         failure: (standing == Standing::Failed)
             .then(|| "expected exit status 0, found exit status 1".to_owned()),
@@ -80,6 +82,7 @@ fn sweep() -> Record<ThreadSweep> {
             equal: vec!["full".to_owned()],
             undecided: Vec::new(),
             regret: Some(0.01),
+            to_decide: None,
         }),
         unknown: vec!["Whether two logical CPUs share a core of the host.".to_owned()],
         limits: vec!["The control group /job may use the CPU time of 6.00 CPUs.".to_owned()],
@@ -149,4 +152,48 @@ fn tables_for_other_programs_have_every_candidate() {
     for id in ["spread@2", "spread@3", "spread@4", "full", "free@8"] {
         assert!(markdown.contains(id), "{markdown}");
     }
+}
+
+/// A sweep with as many candidates as a large machine has, and more caveats than a screen has room for.
+fn large(verdict: ThreadVerdict) -> Record<ThreadSweep> {
+    let mut sweep = sweep();
+    for workers in 9..24 {
+        sweep.body.candidates.push(Candidate {
+            arm: arm(&format!("free@{workers}"), workers),
+            blocks: 0,
+            screening: Some(ScreeningRun { seconds: 3.0, is_ended: workers > 12 }),
+            standing: Standing::Worse,
+            failure: None,
+        });
+    }
+    for kind in ["virtual-machine", "steal", "load", "outliers", "doctor-quota"] {
+        let sentence = format!(
+            "{kind}: a long sentence on what limits trust here, {}.",
+            "and more ".repeat(9)
+        );
+        sweep.caveats.push(Caveat::new(kind, sentence));
+    }
+    let answer = sweep.body.answer.as_mut().unwrap();
+    answer.verdict = verdict;
+    answer.to_decide = (!verdict.is_answer()).then(|| "90 s more (--max-time 210s)".to_owned());
+    sweep
+}
+
+#[test]
+fn a_screen_holds_the_picture_and_last_the_answer_and_what_to_do() {
+    let view = ThreadsView { columns: 80, is_terminal: true };
+    for verdict in [ThreadVerdict::Equal, ThreadVerdict::Undecided] {
+        let text = threads_to_screen(&large(verdict), view);
+        assert!(text.lines().count() <= 23, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+        assert!(at("spread@4") < at("Use 4 workers"), "{text}");
+        assert!(at("Use 4 workers") < at("To do:") && at("To do:") < at("Limits:"), "{text}");
+        let recipe = text.contains("taskset -c 0-3 ./solver -j 4");
+        assert_eq!(recipe, verdict.is_answer(), "{text}");
+        assert_eq!(text.contains("90 s more"), !verdict.is_answer(), "{text}");
+    }
+    let file = ThreadsView { columns: 80, is_terminal: false };
+    let text = threads_to_screen(&large(ThreadVerdict::Equal), file);
+    assert!(text.starts_with("Use 4 workers"), "{text}");
 }

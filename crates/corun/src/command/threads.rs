@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use corun_machine::{CpuLimits, Machine, RootFiles};
 use corun_measure::Request;
 use corun_measure::sweep::{ProcessContext, SweepObserver, SweepRequest, ThreadSearch};
-use corun_record::{Arm, Document, Exit, Goal, Record, ThreadSweep, ThreadVerdict};
+use corun_record::{Arm, Document, Exit, Goal, Record, ThreadSweep};
+use corun_report::ThreadsView;
 
 use super::service::ServiceArguments;
 use super::work::{ContextArguments, WorkArguments};
@@ -16,12 +17,13 @@ use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
 use crate::options::{
-    CoreArguments, DesignArguments, DocumentFiles, PracticalArguments, ProgressArguments, SvgFile,
-    ViewArguments,
+    CoreArguments, DocumentFiles, PracticalArguments, ProgressArguments, SAMPLE_TIME, SEED,
+    SvgFile, ViewArguments, WARMUP,
 };
-use crate::problem::{Problem, code};
+use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::terminal;
+use crate::values;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -48,9 +50,26 @@ struct SearchArguments {
     cores: CoreArguments,
     #[command(flatten)]
     practical: PracticalArguments,
-    #[command(flatten)]
-    design: DesignArguments<2>,
+    #[arg(long, value_name = "TIME", value_parser = values::duration, help = MAX_TIME)]
+    max_time: Option<Duration>,
+    #[arg(long, value_name = "N", default_value_t = 1, help = WARMUP)]
+    warmup: u32,
+    #[arg(long, value_name = "N", help = SEED)]
+    seed: Option<u64>,
+    #[arg(long, value_name = "TIME", default_value = "200ms", help = SAMPLE_TIME)]
+    #[arg(value_parser = values::duration, conflicts_with = "command")]
+    sample_time: Duration,
+    /// Print what would be tried and how long it may take, and run nothing
+    #[arg(long)]
+    dry_run: bool,
 }
+
+/// The wording of `--max-time`, whose default grows.
+const MAX_TIME: &str = "The time allowed, such as 30s or 5m [default: 2m, or 100 times the shortest run if that is longer]";
+/// The time allowed where none is given, unless runs take so long that more is needed.
+const ALLOWED: Duration = Duration::from_secs(120);
+/// Runs that a candidate takes in the mean, in runs of the shortest: as simulated for 64 CPUs.
+const RUNS_OF_AN_ANSWER: u32 = 60;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GoalArgument {
@@ -82,6 +101,12 @@ struct OutputArguments {
     picture: SvgFile,
     #[command(flatten)]
     view: ViewArguments,
+    /// Show all figures, reasons and limits of trust, not only what fits a screen
+    #[arg(long, conflicts_with = "brief")]
+    verbose: bool,
+    /// Print the number of workers alone, for `make -j$(corun threads --print -- make -j {workers})`
+    #[arg(long, conflicts_with_all = ["brief", "verbose", "all_lines"])]
+    print: bool,
     /// Show the lines of all tools, also of those that this program or machine has no use for
     #[arg(long)]
     all_lines: bool,
@@ -97,7 +122,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     request.run.check()?;
     let interrupt = interruption::on_signals()?;
     let search = ThreadSearch::prepare(&request, &machine, interrupt)?;
-    let progress = SweepProgress::new(request.run.max_time, arguments.output.progress.quiet);
+    if arguments.search.dry_run {
+        terminal::show(&plan(&search, arguments.search.max_time))?;
+        return Ok(code(Exit::Done));
+    }
+    let progress = SweepProgress::new(&search, arguments.output.progress.quiet);
     let mut progress = KeepingBlocks::new(progress, Keeper::new::<Record<ThreadSweep>>());
     let outcome = search.run(&mut progress);
     let (progress, keeper) = progress.into_parts();
@@ -111,10 +140,32 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(failure) = failure {
         return Err(failure.into());
     }
-    let verdict = sweep.body.answer.as_ref().map(|answer| answer.verdict);
-    let has_answer = verdict.is_some_and(|verdict| verdict != ThreadVerdict::TooFewBlocks);
-    let is_partial = sweep.ending.is_interrupted() || !has_answer;
+    // No answer, or one that is not decided, is a partial result: a script must not take it for one.
+    let is_answered = sweep.body.answer.as_ref().is_some_and(|answer| answer.verdict.is_answer());
+    let is_partial = sweep.ending.is_interrupted() || !is_answered;
+    if arguments.output.print && is_partial {
+        say(corun_report::threads_in_brief(&sweep, terminal::width()).trim_end());
+    }
     Ok(code(if is_partial { Exit::Interrupted } else { Exit::Done }))
+}
+
+/// What would be tried, before anything is run.
+fn plan(search: &ThreadSearch<'_>, max_time: Option<Duration>) -> String {
+    let allowed = match max_time {
+        Some(time) => format!("It ends after {} at the latest.", humantime::format_duration(time)),
+        None => format!(
+            "It may take {}, or 100 times the shortest run if that is longer.",
+            humantime::format_duration(ALLOWED)
+        ),
+    };
+    let numbers: Vec<String> = search.numbers().iter().map(u32::to_string).collect();
+    format!(
+        "About {} candidates on {} logical CPUs: one run each with {} workers, and of numbers beside the best; then blocks of the two or three that may be the answer.\n\
+         That takes about {RUNS_OF_AN_ANSWER} times as long as the shortest run at most, unless runs vary by more than 1 %; what it takes is said after the first run. {allowed}\n",
+        search.expected_candidates(),
+        search.cpus(),
+        numbers.join(", "),
+    )
 }
 
 impl Arguments {
@@ -131,7 +182,7 @@ impl Arguments {
         }
         let work = match self.service.request(&self.work, &self.context)? {
             Some(service) => service,
-            None => self.work.request(&self.context, search.design.sample_time)?,
+            None => self.work.request(&self.context, search.sample_time)?,
         };
         let limits = RootFiles::open(Path::new("/"))
             .map(|mut files| CpuLimits::read(&mut files, machine))
@@ -140,6 +191,7 @@ impl Arguments {
         let context = ProcessContext::observe(machine, &own.environment(), &own.env, &work);
         Ok(SweepRequest {
             goal: search.goal.into(),
+            grows: search.max_time.is_none(),
             quota: limits.quota(),
             limits: limits.limits.iter().map(ToString::to_string).collect(),
             unknown_limits: limits.unknown,
@@ -156,10 +208,10 @@ impl Arguments {
                 timeout: self.context.timeout,
                 target: 0.01,
                 practical: search.practical.practical,
-                max_time: search.design.max_time,
+                max_time: search.max_time.unwrap_or(ALLOWED),
                 blocks: None,
-                warmup: search.design.warmup,
-                seed: search.design.seed,
+                warmup: search.warmup,
+                seed: search.seed,
             },
         })
     }
@@ -177,35 +229,57 @@ impl OutputArguments {
     }
 
     fn shown(&self, sweep: &Record<ThreadSweep>) -> String {
-        match self.view.brief {
-            true => corun_report::threads_in_brief(sweep, terminal::width()),
-            false => corun_report::threads_to_terminal(sweep, terminal::width(), self.all_lines),
+        let columns = terminal::width();
+        if self.print {
+            let workers = sweep.body.answer.as_ref().map(|answer| format!("{}\n", answer.workers));
+            return workers.unwrap_or_default();
         }
+        if self.view.brief {
+            return corun_report::threads_in_brief(sweep, columns);
+        }
+        if self.verbose || self.all_lines {
+            return corun_report::threads_to_terminal(sweep, columns, self.all_lines);
+        }
+        let view = ThreadsView { columns, is_terminal: terminal::is_shown() };
+        corun_report::threads_to_screen(sweep, view)
     }
 }
 
-/// The course of a sweep: the best so far, and how much of the time is used up.
+/// The course of a sweep: what it will cost, then the best so far, and how much of the time is used up.
 struct SweepProgress {
     line: StepProgress,
+    cpus: u32,
     best: String,
 }
 
 impl SweepProgress {
-    fn new(max_time: Duration, quiet: bool) -> Self {
-        let line = StepProgress::new(quiet);
-        line.ends_before(max_time);
-        line.ends_at(max_time);
-        Self { line, best: String::new() }
+    fn new(search: &ThreadSearch<'_>, quiet: bool) -> Self {
+        Self { line: StepProgress::new(quiet), cpus: search.cpus(), best: String::new() }
     }
 }
 
 impl SweepObserver for SweepProgress {
+    fn sweep_is_planned(&mut self, candidates: usize, expected: Duration, allowed: Duration) {
+        self.line.ends_before(allowed);
+        self.line.ends_at(expected);
+        let expected = about(expected);
+        self.best = format!("about {expected} for {candidates} candidates on {} CPUs, ", self.cpus);
+    }
+
     fn arm_starts(&mut self, block: Option<u32>, arm: &Arm) {
-        let block = block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1));
+        let block = block.map_or("one run".to_owned(), |block| format!("block {}", block + 1));
         self.line.show(format!("{}{block}: {}", self.best, arm.id));
     }
 
     fn block_ends(&mut self, _: u32, best: &Arm, running: usize, _: Duration) {
         self.best = format!("best {}, {running} left, ", best.id);
+    }
+}
+
+/// A duration as a person says it.
+fn about(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..100 => format!("{} s", seconds.max(1)),
+        seconds => format!("{} minutes", seconds.div_ceil(60)),
     }
 }

@@ -323,6 +323,9 @@ fn near_misses_are_told_the_right_spelling() {
     ");
     let nothing = Outcome::of(&mut corun(["capacity"])).reported(scratch.path());
     assert!(nothing.ends_with("\n  For instance: corun capacity ./server-test\n"), "{nothing}");
+}
+
+#[test]
 fn lists_longer_than_the_terminal_go_through_the_pager() {
     if !has("script") {
         return skip("lists_longer_than_the_terminal_go_through_the_pager", "there is no script");

@@ -7,7 +7,9 @@ use std::time::Duration;
 use corun_measure::cores::Core;
 use corun_measure::execution::ExecutionError;
 use corun_measure::experiment::{ArmOutcome, Executor};
-use corun_measure::sweep::{Grid, SweepObserver, SweepOutcome, SweepSchedule, run_sweep};
+use corun_measure::sweep::{
+    Grid, SweepObserver, SweepOutcome, SweepSchedule, WorkOfRun, run_sweep,
+};
 use corun_record::{Arm, EndReason, Evidence, Goal, Placement, Standing, ThreadVerdict};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -101,6 +103,14 @@ struct Fake {
     refuses: fn(u32) -> bool,
     /// The CPU time of a worker over its time.
     cpu_share: f64,
+    /// The share of its CPUs that other work takes.
+    foreign: f64,
+    /// The time of a run that does one unit of work in a second, in seconds.
+    unit_s: f64,
+    /// A run that takes longer is ended.
+    slow: Duration,
+    /// The runs: their arms, and the time of each.
+    runs: Vec<(String, Duration)>,
 }
 
 impl Fake {
@@ -108,7 +118,22 @@ impl Fake {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let next = random.random_range(0..1000);
         let (clock, refuses) = (Duration::ZERO, (|_| false) as fn(u32) -> bool);
-        Self { machine, shape, noise, random, next, clock, refuses, cpu_share: 1.0 }
+        let truth = Truth::new(machine, shape);
+        Self {
+            machine,
+            shape,
+            noise,
+            random,
+            next,
+            clock,
+            refuses,
+            cpu_share: 1.0,
+            foreign: 0.0,
+            // The best run takes 0.4 s.
+            unit_s: 0.4 * truth.best,
+            slow: Duration::MAX,
+            runs: Vec::new(),
+        }
     }
 
     fn noise(&mut self) -> f64 {
@@ -127,8 +152,8 @@ impl Fake {
 
 impl Executor for Fake {
     fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
-        self.clock += Duration::from_millis(400);
         if (self.refuses)(arm.workers) {
+            self.clock += Duration::from_millis(400);
             return Err(ExecutionError::Failed {
                 arm: arm.id.clone(),
                 worker: 0,
@@ -139,7 +164,16 @@ impl Executor for Fake {
             });
         }
         let throughput = (self.shape)(arm, &self.machine) * self.noise().exp();
-        let makespan = Duration::from_secs_f64(0.4);
+        let makespan = Duration::from_secs_f64(self.unit_s / throughput);
+        let spent = makespan.min(self.slow);
+        self.clock += spent;
+        self.runs.push((arm.id.clone(), spent));
+        if makespan > self.slow {
+            return Err(ExecutionError::Timeout {
+                arm: arm.id.clone(),
+                seconds: self.slow.as_secs_f64(),
+            });
+        }
         let busy = makespan.as_secs_f64() * f64::from(arm.workers) * self.cpu_share;
         Ok(ArmOutcome {
             makespan,
@@ -147,8 +181,16 @@ impl Executor for Fake {
             rates: BTreeMap::new(),
             latencies: BTreeMap::new(),
             workers: Vec::new(),
-            evidence: Evidence { user_s: busy, ..Evidence::default() },
+            evidence: Evidence {
+                user_s: busy,
+                foreign_busy: Some(self.foreign),
+                ..Evidence::default()
+            },
         })
+    }
+
+    fn end_slow_runs(&mut self, longest: Duration) {
+        self.slow = longest;
     }
 
     fn elapsed(&self) -> Duration {
@@ -165,12 +207,13 @@ fn schedule(seed: u64) -> SweepSchedule {
     SweepSchedule {
         goal: Goal::Throughput,
         most_workers: false,
-        fixed_total: true,
+        work: WorkOfRun::Fixed,
         practical: PRACTICAL,
         quota: None,
         seed,
         warmup: 1,
         max_time: Duration::from_secs(120),
+        grows: false,
     }
 }
 
@@ -188,7 +231,7 @@ struct Tally {
     fewest: u32,
     /// It was called the best though another one is as good, or better.
     false_best: u32,
-    /// It was called best, or the fewest of equal ones, and is not.
+    /// It was called best, or the fewest of equal ones, and is not; or it was said that no other is much better.
     wrong: u32,
     /// No other candidate is much better, the answer says.
     decided: u32,
@@ -231,6 +274,11 @@ impl Tally {
     fn add(&mut self, truth: &Truth, noise: &Noise, seed: u64) {
         let mut fake = Fake::new(truth.machine, truth.shape, noise.clone(), seed + 1);
         let outcome = sweep(&mut fake, seed);
+        self.judge(truth, &outcome);
+    }
+
+    /// Counts an outcome; returns whether all that it claims is true, and whether it is decided.
+    fn judge(&mut self, truth: &Truth, outcome: &SweepOutcome) -> (bool, bool) {
         let conclusion = outcome.conclusion.as_ref().unwrap();
         let chosen = &outcome.tried[conclusion.chosen].arm;
         let is_good = truth.is_good(chosen);
@@ -239,16 +287,20 @@ impl Tally {
         let as_good = others.filter(|arm| truth.of(arm) >= truth.of(chosen) - 1e-9).count();
         let claims = |verdicts: &[ThreadVerdict]| verdicts.contains(&conclusion.verdict);
         let is_best = claims(&[ThreadVerdict::Best]);
-        let is_claimed = claims(&[ThreadVerdict::Best, ThreadVerdict::Equal]);
+        let is_claimed =
+            claims(&[ThreadVerdict::Best, ThreadVerdict::Equal, ThreadVerdict::NumberKnown]);
         self.sweeps += 1;
         self.good += u32::from(is_good);
         self.fewest += u32::from(is_fewest);
         self.false_best += u32::from(is_best && as_good > 0);
-        self.wrong += u32::from(is_claimed && !is_fewest);
-        self.decided += u32::from(is_claimed || claims(&[ThreadVerdict::GoodEnough]));
+        let is_decided = conclusion.verdict.is_answer();
+        let is_true = !is_decided || (is_good && (is_fewest || !is_claimed));
+        self.wrong += u32::from(!is_true);
+        self.decided += u32::from(is_decided);
         self.runs += outcome.samples.len() as u32;
         // The full grid has the same blocks, with a twin in each.
         self.full_grid += outcome.blocks * (truth.arms.len() as u32 + 1);
+        (is_true, is_decided)
     }
 }
 
@@ -367,12 +419,117 @@ fn no_block_begins_that_would_end_after_the_time_allowed() {
 }
 
 #[test]
-fn a_program_that_waits_is_also_tried_with_more_workers_than_cpus() {
+fn more_workers_than_cpus_are_tried_where_a_program_waits_while_the_machine_is_free() {
     let machine = Machine { cores: 2, width: 1 };
     let waits: Shape = |arm, _| f64::from(arm.workers.min(8));
-    let mut fake = Fake::new(machine, waits, Noise::Normal(0.01), 1);
-    fake.cpu_share = 0.1;
-    let outcome = sweep(&mut fake, 1);
-    let chosen = &outcome.tried[outcome.conclusion.unwrap().chosen].arm;
-    assert_eq!(chosen.id, "free@8");
+    let one_lock: Shape = |_, _| 1.0;
+    let most = |shape: Shape, cpu_share: f64, foreign: f64| {
+        let mut fake = Fake::new(machine, shape, Noise::Normal(0.01), 1);
+        (fake.cpu_share, fake.foreign) = (cpu_share, foreign);
+        let outcome = sweep(&mut fake, 1);
+        let chosen = outcome.tried[outcome.conclusion.unwrap().chosen].arm.workers;
+        (chosen, outcome.tried.iter().map(|tried| tried.arm.workers).max().unwrap())
+    };
+    assert_eq!(most(waits, 0.1, 0.0), (8, 16));
+    assert_eq!(most(waits, 1.0, 0.0).1, 2, "it does not wait");
+    assert_eq!(most(waits, 0.1, 0.5).1, 2, "other programs use the CPUs");
+    assert_eq!(most(one_lock, 0.5, 0.0), (1, 2), "more workers do no more");
+}
+
+#[test]
+fn a_run_that_is_twice_as_slow_as_the_best_is_ended_and_that_is_evidence() {
+    let machine = Machine { cores: 16, width: 1 };
+    let falls: Shape = |arm, _| 1.0 / f64::from(arm.workers);
+    let mut fake = Fake::new(machine, falls, Noise::Normal(0.01), 1);
+    fake.unit_s *= 25.0;
+    let outcome = run_sweep(
+        &machine.grid(),
+        &SweepSchedule { grows: true, ..schedule(1) },
+        &mut fake,
+        &mut Unobserved,
+    );
+    let outcome = outcome.unwrap();
+    let mut best = Duration::MAX;
+    for (arm, took) in &fake.runs {
+        assert!(*took <= best.saturating_mul(2), "{arm}: {took:?}");
+        best = best.min(*took);
+    }
+    let conclusion = outcome.conclusion.unwrap();
+    assert_eq!(outcome.tried[conclusion.chosen].arm.workers, 1);
+    for (tried, standing) in outcome.tried.iter().zip(conclusion.standings) {
+        let is_ended = tried.screening.is_some_and(|run| run.is_ended);
+        assert!(!is_ended || standing == Standing::Worse, "{tried:?}");
+    }
+}
+
+#[test]
+fn of_what_is_not_decided_the_smallest_number_is_named_and_what_would_decide() {
+    let machine = Machine { cores: 4, width: 1 };
+    let mut fake = Fake::new(machine, SHAPES[5].1, Noise::Normal(0.1), 1);
+    let schedule = SweepSchedule { max_time: Duration::from_secs(12), ..schedule(1) };
+    let outcome = run_sweep(&machine.grid(), &schedule, &mut fake, &mut Unobserved).unwrap();
+    let conclusion = outcome.conclusion.unwrap();
+    assert_eq!(conclusion.verdict, ThreadVerdict::Undecided);
+    let alive = |standing: &Standing| {
+        matches!(standing, Standing::Chosen | Standing::Undecided | Standing::Equal)
+    };
+    let open = outcome.tried.iter().zip(&conclusion.standings).filter(|(_, it)| alive(it));
+    let smallest = open.map(|(tried, _)| tried.arm.workers).min();
+    assert_eq!(Some(outcome.tried[conclusion.chosen].arm.workers), smallest);
+    assert!(outcome.time_to_decide.is_some_and(|more| more > Duration::ZERO));
+}
+
+#[test]
+fn the_time_allowed_grows_with_the_programs_own_time_unless_it_is_given() {
+    let machine = Machine { cores: 4, width: 1 };
+    let blocks = |grows: bool| {
+        let mut fake = Fake::new(machine, SHAPES[0].1, Noise::Normal(0.01), 1);
+        // The best run takes a minute.
+        fake.unit_s *= 150.0;
+        let schedule = SweepSchedule { grows, ..schedule(1) };
+        run_sweep(&machine.grid(), &schedule, &mut fake, &mut Unobserved).unwrap().blocks
+    };
+    assert_eq!(blocks(false), 0);
+    assert!(blocks(true) >= 3);
+}
+
+/// Scaling curves of a machine of many cores, with the part of the best run's work that a worker does.
+const CURVES: [(&str, Shape); 6] = [
+    ("linear", |arm, machine| machine.used(arm)),
+    ("Amdahl: a fifth is serial", |arm, machine| 1.0 / (0.2 + 0.8 / machine.used(arm))),
+    ("Amdahl: a fiftieth is serial", |arm, machine| 1.0 / (0.02 + 0.98 / machine.used(arm))),
+    ("flat", |_, _| 1.0),
+    ("falling: each doubling costs 5 %", |arm, _| 0.95_f64.powf(f64::from(arm.workers).log2())),
+    ("falling: each worker takes as long as the first", |arm, _| 1.0 / f64::from(arm.workers)),
+];
+
+#[test]
+fn many_cpus_are_answered_for_within_sixty_times_the_best_run() {
+    let machine = Machine { cores: 64, width: 1 };
+    for (name, shape) in CURVES {
+        let truth = Truth::new(machine, shape);
+        let mut costs = Vec::new();
+        let (mut right, mut tally) = (0, Tally::default());
+        for seed in 0..200 {
+            let mut fake = Fake::new(machine, shape, Noise::Normal(0.01), seed + 1);
+            // The best run takes 10 s.
+            fake.unit_s *= 25.0;
+            let schedule = SweepSchedule { grows: true, ..schedule(seed) };
+            let outcome =
+                run_sweep(&machine.grid(), &schedule, &mut fake, &mut Unobserved).unwrap();
+            let cost = fake.clock.as_secs_f64() / 10.0;
+            let (is_right, is_decided) = tally.judge(&truth, &outcome);
+            right += u32::from(is_right && is_decided && cost <= 60.0);
+            costs.push(cost);
+        }
+        costs.sort_by(f64::total_cmp);
+        println!(
+            "right in time {right} of 200; {:.1} T in the median, {:.1} T in 95 of 100, {:.1} T at most; {}",
+            costs[100],
+            costs[190],
+            costs[199],
+            report(name, &tally)
+        );
+        assert!(right >= 190, "{name}: right in time {right} of 200");
+    }
 }

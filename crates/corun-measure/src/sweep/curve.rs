@@ -119,10 +119,10 @@ fn least_squares(rows: &[(Vector, f64)], used: [bool; PARAMETERS]) -> Option<Vec
         rows.iter().map(|(values, weight)| weight * values[index]).sum()
     });
     for index in (0..PARAMETERS).filter(|&index| !used[index]) {
-        for other in 0..PARAMETERS {
-            matrix[index][other] = 0.0;
-            matrix[other][index] = 0.0;
+        for row in &mut matrix {
+            row[index] = 0.0;
         }
+        matrix[index] = [0.0; PARAMETERS];
         matrix[index][index] = 1.0;
         right[index] = 0.0;
     }

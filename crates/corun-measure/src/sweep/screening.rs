@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn neither_slow_end_of_a_curve_is_run_for_long() {
-        let cases: [(&str, fn(u32) -> f64, &[u32], f64); 4] = [
+        type Case = (&'static str, fn(u32) -> f64, &'static [u32], f64);
+        let cases: [Case; 4] = [
             ("linear", |n| 64.0 / f64::from(n), &[8, 16, 32, 64, 4, 1], 20.0),
             ("flat", |_| 1.0, &[8, 16, 32, 64, 4, 2, 1, 8], 8.0),
             ("falling", f64::from, &[8, 16, 4, 2, 1, 64], 34.0),

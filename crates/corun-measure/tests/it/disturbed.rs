@@ -196,7 +196,7 @@ proptest! {
         let arms: Vec<Arm> = design
             .arms
             .iter()
-            .map(|(placement, cpus)| Arm::new(placement.clone(), 2, 2, cpus.clone()))
+            .map(|(placement, cpus)| Arm::new(*placement, 2, 2, cpus.clone()))
             .collect();
         let mut samples = Vec::new();
         for block in 0..design.blocks {

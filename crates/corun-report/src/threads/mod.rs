@@ -6,7 +6,7 @@ mod tests;
 
 use corun_record::{
     Advice, Candidate, CsvText, Goal, Metric, Observation, Record, Standing, ThreadSweep,
-    ThreadVerdict, on_one_line,
+    on_one_line,
 };
 
 use crate::bars::{Bar, bars};

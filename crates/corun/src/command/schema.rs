@@ -79,8 +79,12 @@ const fn of<D: Document>() -> Listed {
     (D::FORMAT, D::schema)
 }
 
+/// The formats that have a schema.
+pub(super) fn formats() -> impl Iterator<Item = &'static str> {
+    DOCUMENTS.iter().map(|(format, _)| *format)
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let formats = || DOCUMENTS.iter().map(|(format, _)| *format);
     let Some(wanted) = &arguments.format else {
         let lines: String = formats().map(|format| format!("{format}\n")).collect();
         terminal::show(&lines)?;

@@ -60,6 +60,17 @@ fn bash_completes_subcommands_and_options() {
     assert_eq!(completed(&["corun", "trace", "in"]), "info");
     assert_eq!(completed(&["corun", "measure", "--max-t"]), "--max-time");
     assert_eq!(completed(&["corun", "measure", "--color", "al"]), "always");
+    for (words, name) in [
+        (&["corun", "simulate", "--model", "zen5"][..], "zen5"),
+        (&["corun", "models", "show", "ivy"], "ivy-bridge"),
+        (&["corun", "measure", "--workload", "strea"], "stream"),
+        (&["corun", "bench", "run", "fi"], "fib"),
+        (&["corun", "study", "run", "smt-t"], "smt-test-2020"),
+        (&["corun", "schema", "corun-tren"], "corun-trend"),
+    ] {
+        let found = completed(words);
+        assert!(found.split(' ').any(|it| it == name), "{words:?}: {found}");
+    }
 }
 
 /// The manual pages, in a folder that was not there.

@@ -29,6 +29,9 @@ const MAX_INTERVALS: usize = 2000;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(
+    override_usage = "corun schedule --load LOAD... [OPTIONS]\n       corun schedule list [OPTIONS]"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,

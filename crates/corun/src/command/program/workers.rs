@@ -49,7 +49,7 @@ mod tests {
             ("-j{worker}", "-j{workers}"),
             ("{WORKERS}", "{workers}"),
             ("--threads={ threads }", "--threads={workers}"),
-            ("{a}{Workers}", "'{a}{workers}'"),
+            ("{a}{Workers}", "{a}{workers}"),
         ] {
             let said = said(&["./x", word]).expect(word);
             assert!(said.ends_with(&format!("\n  Write {right}")), "{said}");

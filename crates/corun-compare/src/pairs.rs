@@ -36,7 +36,12 @@ pub(crate) fn load(run: &Subject, arms: [Option<&String>; 2]) -> ForeignLoad {
     };
     let [one, other] = arms.map(of);
     let all: BTreeSet<u32> = one.keys().chain(other.keys()).copied().collect();
-    let pair = |block: &u32| [one.get(block).copied(), other.get(block).copied()];
+    // Beside an arm alone stands one that lost nothing.
+    let beside = |block: &u32| match arms[1] {
+        Some(_) => other.get(block).copied(),
+        None => Some(0.0),
+    };
+    let pair = |block: &u32| [one.get(block).copied(), beside(block)];
     ForeignLoad::new(all.iter().map(pair).collect())
 }
 

@@ -96,15 +96,20 @@ fn pictures_stand_alone_and_hold_no_markup_of_others() {
 }
 
 #[test]
-fn a_schedule_has_a_line_a_cpu_and_a_bar_an_interval() {
+fn a_schedule_has_a_line_a_cpu_and_a_bar_an_interval_that_can_be_seen() {
     let record: Record<Schedule> =
         serde_json::from_value(document("schedule.json")).expect("a schedule");
     let picture = schedule_to_svg(&record.body);
     let timelines = &record.body.timelines;
     let cpus: usize = timelines.iter().map(|it| it.cpus.len()).sum();
-    let intervals: usize = timelines.iter().map(|it| it.intervals.len()).sum();
+    let intervals: Vec<u64> =
+        timelines.iter().flat_map(|it| &it.intervals).map(|it| it.end_ns - it.begin_ns).collect();
+    let longest = intervals.iter().max().expect("an interval");
+    // Shorter ones are bands of shares.
+    let long = intervals.iter().filter(|it| **it * 20 > *longest).count();
     assert_eq!(picture.matches(">CPU ").count(), cpus, "{picture}");
-    assert_eq!(picture.matches("class=\"busy t").count(), intervals, "{picture}");
+    let bars = picture.matches("class=\"busy t").count();
+    assert!((long..=intervals.len()).contains(&bars), "{long} {bars}: {picture}");
     assert!(picture.contains("task 8, compiler: 4.60 ms to 404 ms"), "{picture}");
 }
 

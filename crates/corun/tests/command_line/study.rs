@@ -36,13 +36,16 @@ fn a_study_is_run_to_its_end() {
     let [csv, markdown] = ["study.csv", "study.md"].map(|name| scratch.file(name));
     let mut command = corun(["study", "run", "smt-test-2020", "--max-time=8s", "--json=-"]);
     let outcome = Outcome::of(command.arg("--csv").arg(csv).arg("--markdown").arg(markdown));
-    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    assert_eq!(outcome.errors, "");
     let json: Value = serde_json::from_str(&outcome.output).unwrap();
     let faults: Vec<String> =
         validator(StudyResult::FORMAT).iter_errors(&json).map(|it| it.to_string()).collect();
     assert_eq!(faults, Vec::<String>::new());
     let result = StudyResult::from_json(&outcome.output).unwrap();
     assert_eq!(result.to_json(), outcome.output);
+    // A busy machine has no time for all of them.
+    let exit = if result.ending.reason == EndReason::TimeUp { 5 } else { 0 };
+    assert_eq!(outcome.exit, Some(exit), "{:?}", result.ending);
     for figure in &result.figures {
         let is_measured = figure.measured.is_some();
         assert_ne!(is_measured, figure.not_possible.is_some(), "{figure:?}");

@@ -8,8 +8,10 @@ use corun_record::{Activity, CapacityCurve, CoBusyMethod, Document, Filling, Rec
 use serde::Deserialize;
 
 const SIBLINGS: Shape = Shape { sockets: 1, cores: 1, threads: 2 };
-/// By how much a share may differ from the truth, beside what others than the load took.
+/// By how much shares may differ from the truth in the mean of all cases, beside what others than the load took.
 const TWO_POINTS: f64 = 0.02;
+/// By how much one may: interrupts of an emulated CPU come in bursts, and no account has them.
+const FOUR_POINTS: f64 = 0.04;
 /// The most that others may take where there is a truth to speak of.
 const OTHERS: f64 = 0.06;
 
@@ -31,14 +33,20 @@ struct Watched {
 }
 
 impl Watched {
+    /// The farthest that a share is from the truth, beyond what others took.
+    fn error(&self) -> f64 {
+        let shares = self.activity.cores[0].busy_siblings.iter();
+        let errors = shares.zip(&self.truth).map(|(one, other)| (one - other).abs());
+        (errors.fold(0.0, f64::max) - self.others).max(0.0)
+    }
+
     fn finding(&self, case: &str, method: CoBusyMethod) -> Finding {
         let Self { truth, others, activity } = self;
         let shares = &activity.cores[0].busy_siblings;
-        let error = TWO_POINTS + others;
-        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() <= error;
         // Host CPUs of their own: each sibling does as much as one alone.
         let used = 0.5 * truth[1] + truth[2];
         let capacity = &activity.capacity;
+        let error = TWO_POINTS + others;
         let range = capacity.used_low - error..=capacity.used_high + error;
         eprintln!(
             "{case}: {shares:.3?}, truth {truth:.3?}, others {others:.3}; {used:.3} in {range:.3?}; {:?}",
@@ -47,8 +55,8 @@ impl Watched {
         if *others > OTHERS {
             return Finding::Undecided;
         }
-        let is_right = shares.len() == 3 && shares.iter().zip(truth).all(is_near);
-        Finding::from(is_right && range.contains(&used) && activity.co_busy.method == method)
+        let is_near = shares.len() == 3 && self.error() <= FOUR_POINTS;
+        Finding::from(is_near && range.contains(&used) && activity.co_busy.method == method)
     }
 }
 
@@ -69,10 +77,14 @@ fn co_busy_siblings_are_found_by_switches_and_by_samples() {
             .collect();
         assert_eq!(cases.len(), 8);
         let methods = [CoBusyMethod::Exact, CoBusyMethod::Sampled];
-        Finding::all(cases.iter().flat_map(|Case { case, found }| {
+        let of_each = cases.iter().flat_map(|Case { case, found }| {
             let each = found.iter().zip(methods);
             each.map(|(it, method)| it.finding(case, method)).collect::<Vec<_>>()
-        }))
+        });
+        let errors: Vec<f64> = cases.iter().flat_map(|it| &it.found).map(Watched::error).collect();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        eprintln!("mean error {mean:.4}");
+        Finding::all(of_each.chain([Finding::from(mean <= TWO_POINTS)]))
     });
 }
 

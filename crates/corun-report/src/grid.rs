@@ -174,7 +174,7 @@ fn glued(table: &Table) -> Table {
     Table { header: table.header.clone(), rows: table.rows.iter().map(row).collect() }
 }
 
-/// The text with [`NO_BREAK`] between a number and its unit, and between a sign and its number.
+/// The text with no line break between a number and its unit, and between a sign and its number.
 pub fn glue(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let mut glued = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! How far predictions were from what was measured and published, of programs that no model was tuned with.
+//! Errors of predictions beside what was measured and published, of programs that no model was tuned with.
 //!
 //! The accuracy gate writes the figures from what the models predict now, so that printed intervals follow the models.
 

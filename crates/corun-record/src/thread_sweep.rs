@@ -84,7 +84,7 @@ pub struct ThreadAnswer {
     /// By how much another candidate may be better at most, as a fraction, with the confidence of the
     /// design; absent where there are too few blocks to say.
     pub regret: Option<f64>,
-    /// What would probably decide, where it is not decided.
+    /// Step that would probably decide, where it is not decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_decide: Option<String>,
 }
@@ -101,7 +101,7 @@ pub enum ThreadVerdict {
     NumberKnown,
     /// No other candidate is better by more than the practical bound, but some may be as good with fewer workers.
     GoodEnough,
-    /// Others may be better: the smallest number that cannot be told from the best is named.
+    /// Others may be better: the smallest number that cannot be distinguished from the best is named.
     Undecided,
     /// Fewer than two finished blocks, so no interval.
     TooFewBlocks,

@@ -149,8 +149,7 @@ pub mod parts {
 }
 
 pub use threads::{
-    ThreadsView, threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_screen,
-    threads_to_terminal,
+    threads_in_brief, threads_to_csv, threads_to_markdown, threads_to_screen, threads_to_terminal,
 };
 pub use times::times_to_terminal;
 pub use trace::trace_to_terminal;

@@ -126,7 +126,7 @@ impl Screen {
         rows.join("\n")
     }
 
-    /// What to do, and what limits trust.
+    /// Next step, and the limits of trust.
     fn below(&self, view: &View) -> String {
         let notice = self.notice.iter().map(|it| wrap(it, "  ", view.columns));
         let advice = self.advice.iter().map(|it| it.rows(view.columns));
@@ -139,7 +139,7 @@ impl Screen {
         text + &self.rest(view)
     }
 
-    /// Where the rest is.
+    /// Line on how to see all figures.
     fn rest(&self, view: &View) -> String {
         let limits = match self.limits.len().saturating_sub(LIMIT_ROWS) {
             0 => String::new(),

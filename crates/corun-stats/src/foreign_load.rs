@@ -175,7 +175,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever waited in one arm alone, at whatever level, an interval says of samples without drift what these say.
+        /// An interval of samples without drift is about as wide as they are apart, at any level and whatever waited in one arm.
         #[test]
         fn an_interval_agrees_with_its_samples(
             noise in prop::collection::vec(-1.0..1.0, 10..120),

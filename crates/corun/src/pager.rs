@@ -9,7 +9,7 @@ use crate::{interruption, terminal};
 
 /// The pager of a user who names none.
 const DEFAULT: &str = "less";
-/// What `less` does unless the user says otherwise: end where all fits, keep colours and the text on the screen.
+/// Options of `less` unless the user says otherwise: end where all fits, keep colours and the text on the screen.
 const LESS: &str = "FRX";
 
 /// Shows a text by the pager that PAGER names where it is longer than the terminal, else by `show`. No pager is asked

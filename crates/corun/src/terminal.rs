@@ -47,12 +47,6 @@ pub(crate) fn has_colour() -> bool {
     AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// True if standard output is a terminal.
-#[expect(clippy::disallowed_methods, reason = "nothing is written")]
-pub(crate) fn is_shown() -> bool {
-    std::io::stdout().is_terminal()
-}
-
 /// Shows text on standard output, where nothing in it steers a terminal, whatever wrote it; a reader who has
 /// gone away (a pager) has seen enough.
 ///

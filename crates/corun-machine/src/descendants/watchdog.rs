@@ -37,7 +37,7 @@ fn start() -> io::Result<OwnedFd> {
     let session = mark::session();
     let groups = group::root();
     let corun = handle(std::process::id().cast_signed())?;
-    let (mut number, told) = io::pipe()?;
+    let (mut reader, writer) = io::pipe()?;
     // SAFETY: the child makes system calls only, and never returns. Its own child is the watchdog, so
     // that it is no child of this process: code that waits for all children does not wait for it.
     match unsafe { libc::fork() } {
@@ -45,19 +45,19 @@ fn start() -> io::Result<OwnedFd> {
         // SAFETY: as above.
         0 => match unsafe { libc::fork() } {
             0 => watch(corun.as_raw_fd(), groups, session),
-            // SAFETY: tells the number, and ends the process in between at once.
+            // SAFETY: writes the process id, and ends the process in between at once.
             watchdog => unsafe {
                 let size = size_of::<libc::pid_t>();
-                libc::write(told.as_raw_fd(), std::ptr::from_ref(&watchdog).cast(), size);
+                libc::write(writer.as_raw_fd(), std::ptr::from_ref(&watchdog).cast(), size);
                 libc::_exit(0)
             },
         },
         // SAFETY: waits for the process in between.
         between => unsafe { libc::waitpid(between, std::ptr::null_mut(), 0) },
     };
-    drop(told);
+    drop(writer);
     let mut watchdog = [0; size_of::<libc::pid_t>()];
-    number.read_exact(&mut watchdog)?;
+    reader.read_exact(&mut watchdog)?;
     handle(libc::pid_t::from_ne_bytes(watchdog))
 }
 

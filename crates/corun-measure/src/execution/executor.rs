@@ -52,7 +52,7 @@ pub trait Executor {
     /// From now on ends a run that takes longer than this, unless it is to end earlier anyway.
     fn limit_runs(&mut self, _longest: Duration) {}
 
-    /// From now on ends a run that takes longer than this, in place of what was set before; what is prepared before a
+    /// From now on ends a run that takes longer than this, in place of the limit before; what is prepared before a
     /// run has the time that [`limit_runs`](Self::limit_runs) leaves it.
     fn end_slow_runs(&mut self, _longest: Duration) {}
 

@@ -99,7 +99,7 @@ pub(super) fn of(
     let scaled = |seconds: Vec<(&WorkerSample, f64)>| {
         Some(throughput * factor(&seconds, is_steady)).filter(|it| it.is_finite() && *it > 0.0)
     };
-    // The waits of what is subtracted from one run to the next are subtracted already.
+    // Start-up that is subtracted from run to run takes its own waits along.
     let subtracts = is_steady && workers.iter().any(|worker| worker.subtracted_s.is_some());
     Undisturbed {
         by_elapsed: by_waits.filter(|_| is_alone && !subtracts).and_then(scaled),

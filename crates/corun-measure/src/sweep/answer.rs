@@ -6,9 +6,10 @@ use std::time::Duration;
 use corun_record::{Arm, Goal, Metric, Placement, Standing, ThreadAnswer, ThreadVerdict};
 use corun_stats::{Estimate, ForeignLoad, TOO_UNCERTAIN, median, percent, says_something};
 
-use super::experiment::{CandidateOutcome, SweepOutcome, SweepSchedule, rounded, twin_id};
+use super::experiment::{SweepSchedule, rounded, twin_id};
 use super::grid::Grid;
 use super::objective::slowest_p99;
+use super::outcome::{CandidateOutcome, SweepOutcome};
 use super::search::Conclusion;
 use crate::attainable::most_work;
 use crate::comparison::Workers;
@@ -268,7 +269,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// The smallest number that cannot be told from the best, and how much better the best may be.
+    /// The smallest number that cannot be distinguished from the best, and how much better the best may be.
     fn undecided(&self) -> String {
         let leader = self.outcome.tried.get(self.conclusion.leader).map(|tried| &tried.arm);
         let which = if self.schedule.most_workers { "largest" } else { "smallest" };
@@ -281,11 +282,11 @@ impl<'a> Story<'a> {
         };
         match leader.filter(|arm| arm.workers != self.chosen.workers) {
             Some(leader) => format!(
-                "Not decided: {number} is the {which} number that cannot be told from the best so far, {}{bound}.",
+                "Not decided: {number} is the {which} number that cannot be distinguished from the best so far, {}{bound}.",
                 place(leader, self.grid)
             ),
             None => format!(
-                "Not decided: {number} did best so far, but cannot be told from {}{bound}.",
+                "Not decided: {number} did best so far, but cannot be distinguished from {}{bound}.",
                 self.open_others()
             ),
         }
@@ -301,7 +302,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// What would probably decide: less other work on the machine, or more time.
+    /// Step that would probably decide: less other work on the machine, or more time.
     fn to_decide(&self) -> Option<String> {
         if self.conclusion.verdict.is_answer() {
             return None;

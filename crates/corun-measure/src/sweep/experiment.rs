@@ -15,8 +15,9 @@ use rand_chacha::ChaCha8Rng;
 use super::contest::Score;
 use super::grid::{Grid, Point};
 use super::objective::log_score;
+use super::outcome::{CandidateOutcome, SweepOutcome};
 use super::screening::Screened;
-use super::search::{ANALYSES, Conclusion, Rules, Search};
+use super::search::{ANALYSES, Rules, Search};
 use crate::execution::ExecutionError;
 use crate::experiment::{ArmOutcome, Executor};
 use crate::foreign_load;
@@ -29,7 +30,7 @@ const MIN_BLOCKS_LEFT: u32 = 4;
 const RUNS_OF_A_BLOCK: u32 = 4;
 /// Blocks of an answer, as expected before the noise is known.
 const EXPECTED_BLOCKS: u32 = 8;
-/// Where the time allowed may grow, it is so many times the shortest run.
+/// Factor of the shortest run that is allowed where the time may grow.
 const GROWTH: u32 = 100;
 /// A sweep that took so many times the best run, and this long, ends with the first answer that it has.
 const LONG: (u32, Duration) = (35, Duration::from_secs(30));
@@ -47,7 +48,7 @@ const SHORTEST_RUN: Duration = Duration::from_millis(1);
 const MAX_WAITED: f64 = 0.95;
 /// A program that uses less of its CPUs than this leaves them idle.
 const USES_ITS_CPUS: f64 = 0.9;
-/// Where other work takes more of the CPUs, they are not free.
+/// Share of the CPUs above which other work leaves them not free.
 const TAKEN: f64 = 0.05;
 
 /// The work of a run, by which a longer one is a slower one.
@@ -96,46 +97,6 @@ pub trait SweepObserver {
     fn block_is_finished(&mut self, _samples: &[Sample], _elapsed: Duration) {}
     /// After a block: the best arm so far, and how many are left.
     fn block_ends(&mut self, _blocks: u32, _best: &Arm, _running: usize, _elapsed: Duration) {}
-}
-
-/// A candidate of a finished sweep.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CandidateOutcome {
-    /// Arm of the candidate.
-    pub arm: Arm,
-    /// The blocks in which it ran.
-    pub blocks: u32,
-    /// The run by which it was screened.
-    pub screening: Option<ScreeningRun>,
-    /// Why it did not run to its end, if it did not.
-    pub failure: Option<String>,
-    /// `ln(it / the chosen one)` of what the goal is about.
-    pub beside_chosen: Option<corun_stats::Estimate>,
-}
-
-/// Outcome of a sweep.
-#[derive(Debug)]
-pub struct SweepOutcome {
-    /// The candidates, in the order in which they joined.
-    pub tried: Vec<CandidateOutcome>,
-    /// The answer, by index of `tried`; `None` where no block was finished.
-    pub conclusion: Option<Conclusion>,
-    /// The best may also lie at numbers that there was no time, or no room, to try.
-    pub is_cut_short: bool,
-    /// Every sample of every finished block.
-    pub samples: Vec<Sample>,
-    /// Time that more blocks would take, which would probably decide what is not decided.
-    pub time_to_decide: Option<Duration>,
-    /// The time allowed in the end.
-    pub allowed: Duration,
-    /// Finished blocks.
-    pub blocks: u32,
-    /// Why the sweep ended.
-    pub ending: Ending,
-    /// The largest difference that two identical runs can show by noise alone, on the log scale.
-    pub noise_floor: Option<f64>,
-    /// The failure that ended it, if one did.
-    pub failure: Option<ExecutionError>,
 }
 
 /// Runs blocks until the answer is known, or the clock or the user ends it.
@@ -235,24 +196,6 @@ enum OneRun {
     Ended(Duration),
     /// It did not run to its end, so that another candidate may.
     Failed,
-}
-
-impl SweepOutcome {
-    /// Of a sweep that had no time to begin.
-    pub(crate) fn not_begun(sentence: String, allowed: Duration) -> Self {
-        Self {
-            tried: Vec::new(),
-            conclusion: None,
-            is_cut_short: true,
-            samples: Vec::new(),
-            time_to_decide: None,
-            allowed,
-            blocks: 0,
-            ending: Ending { reason: EndReason::TimeUp, sentence },
-            noise_floor: None,
-            failure: None,
-        }
-    }
 }
 
 impl Sweep<'_> {

@@ -11,13 +11,14 @@ mod curve;
 mod experiment;
 mod grid;
 mod objective;
+mod outcome;
 mod request;
 mod screening;
 mod search;
 
 pub use advice::ProcessContext;
-pub use experiment::CandidateOutcome;
-pub use experiment::{SweepObserver, SweepOutcome, SweepSchedule, WorkOfRun, run_sweep};
+pub use experiment::{SweepObserver, SweepSchedule, WorkOfRun, run_sweep};
 pub use grid::{Family, Grid, Point};
+pub use outcome::{CandidateOutcome, SweepOutcome};
 pub use request::{SweepRequest, ThreadSearch};
 pub use search::Conclusion;

@@ -13,11 +13,11 @@ use corun_record::{
 use super::advice::{self, ProcessContext};
 use super::answer;
 use super::experiment::{
-    CONFIDENCE, CandidateOutcome, SweepObserver, SweepOutcome, SweepSchedule, WorkOfRun,
-    expected_candidates, run_sweep, twin_id,
+    CONFIDENCE, SweepObserver, SweepSchedule, WorkOfRun, expected_candidates, run_sweep, twin_id,
 };
 use super::grid::{Family, Grid, Point};
 use super::objective::{slowest_p99, wants_most_workers};
+use super::outcome::{CandidateOutcome, SweepOutcome};
 use super::screening;
 use super::search::ANALYSES;
 use crate::analysis::on_ratio_scale;

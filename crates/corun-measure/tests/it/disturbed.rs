@@ -190,7 +190,7 @@ fn designs() -> impl Strategy<Value = Design> {
 }
 
 proptest! {
-    /// What is claimed is in the interval, and an interval is as wide as its samples and what is known of load make it.
+    /// A claim excludes no effect from its interval, which is as wide as its samples and the known load make it.
     #[test]
     fn intervals_agree_with_their_samples(design in designs()) {
         let arms: Vec<Arm> = design

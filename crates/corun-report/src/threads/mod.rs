@@ -17,7 +17,7 @@ use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table};
 use crate::terminal::{section, wrap};
 
-pub use screen::{ThreadsView, threads_to_screen};
+pub use screen::threads_to_screen;
 
 /// The answer alone, as a line.
 pub fn threads_in_brief(sweep: &Record<ThreadSweep>, columns: u16) -> String {

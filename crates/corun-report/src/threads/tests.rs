@@ -5,6 +5,7 @@ use corun_record::{
 };
 
 use super::*;
+use crate::screen::View;
 
 fn arm(id: &str, workers: u32) -> Arm {
     Arm {
@@ -181,9 +182,9 @@ fn large(verdict: ThreadVerdict) -> Record<ThreadSweep> {
 
 #[test]
 fn a_screen_holds_the_picture_and_last_the_answer_and_what_to_do() {
-    let view = ThreadsView { columns: 80, is_terminal: true };
+    let view = View { is_terminal: true, ..View::of_file(80) };
     for verdict in [ThreadVerdict::Equal, ThreadVerdict::Undecided] {
-        let text = threads_to_screen(&large(verdict), view);
+        let text = threads_to_screen(&large(verdict), &view);
         assert!(text.lines().count() <= 23, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
@@ -193,7 +194,6 @@ fn a_screen_holds_the_picture_and_last_the_answer_and_what_to_do() {
         assert_eq!(recipe, verdict.is_answer(), "{text}");
         assert_eq!(text.contains("90 s more"), !verdict.is_answer(), "{text}");
     }
-    let file = ThreadsView { columns: 80, is_terminal: false };
-    let text = threads_to_screen(&large(ThreadVerdict::Equal), file);
+    let text = threads_to_screen(&large(ThreadVerdict::Equal), &View::of_file(80));
     assert!(text.starts_with("Use 4 workers"), "{text}");
 }

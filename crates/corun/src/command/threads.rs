@@ -9,7 +9,6 @@ use corun_machine::{CpuLimits, Machine, RootFiles};
 use corun_measure::Request;
 use corun_measure::sweep::{ProcessContext, SweepObserver, SweepRequest, ThreadSearch};
 use corun_record::{Arm, Document, Exit, Goal, Record, ThreadSweep};
-use corun_report::ThreadsView;
 
 use super::service::ServiceArguments;
 use super::work::{ContextArguments, WorkArguments};
@@ -17,8 +16,8 @@ use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::keeping::{Keeper, KeepingBlocks};
 use crate::options::{
-    CoreArguments, DocumentFiles, PracticalArguments, ProgressArguments, SAMPLE_TIME, SEED,
-    SvgFile, ViewArguments, WARMUP,
+    CoreArguments, DetailArguments, DocumentFiles, PracticalArguments, ProgressArguments,
+    SAMPLE_TIME, SEED, SvgFile, ViewArguments, WARMUP,
 };
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
@@ -101,9 +100,8 @@ struct OutputArguments {
     picture: SvgFile,
     #[command(flatten)]
     view: ViewArguments,
-    /// Show all figures, reasons and limits of trust, not only what fits a screen
-    #[arg(long, conflicts_with = "brief")]
-    verbose: bool,
+    #[command(flatten)]
+    detail: DetailArguments,
     /// Print the number of workers alone, for `make -j$(corun threads --print -- make -j {workers})`
     #[arg(long, conflicts_with_all = ["brief", "verbose", "all_lines"])]
     print: bool,
@@ -149,7 +147,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(code(if is_partial { Exit::Interrupted } else { Exit::Done }))
 }
 
-/// What would be tried, before anything is run.
+/// Plan of a sweep of which nothing is run.
 fn plan(search: &ThreadSearch<'_>, max_time: Option<Duration>) -> String {
     let allowed = match max_time {
         Some(time) => format!("It ends after {} at the latest.", humantime::format_duration(time)),
@@ -237,11 +235,10 @@ impl OutputArguments {
         if self.view.brief {
             return corun_report::threads_in_brief(sweep, columns);
         }
-        if self.verbose || self.all_lines {
+        if self.detail.verbose || self.all_lines {
             return corun_report::threads_to_terminal(sweep, columns, self.all_lines);
         }
-        let view = ThreadsView { columns, is_terminal: terminal::is_shown() };
-        corun_report::threads_to_screen(sweep, view)
+        corun_report::threads_to_screen(sweep, &terminal::view())
     }
 }
 

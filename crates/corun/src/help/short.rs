@@ -1,6 +1,6 @@
 //! The help of `-h`: a row an option, and no more options than 24 rows of 80 columns hold.
 //!
-//! What is left out is in `--help`, which is not changed. The options that a user needs first are in [`IMPORTANT`]; a
+//! All options are in `--help`, which is not changed. The options that a user needs first are in [`IMPORTANT`]; a
 //! command with few options shows all.
 
 use clap::{Arg, Command};

@@ -25,7 +25,7 @@ const fn timed(command: &'static str, short: &'static [&'static str]) -> Run {
     Run { command, short, exits: &[0, 5] }
 }
 
-/// Where there are no siblings it is not possible.
+/// Exit codes: without siblings it is not possible.
 const fn of_siblings(command: &'static str, short: &'static [&'static str]) -> Run {
     Run { command, short, exits: &[0, 3, 5] }
 }

@@ -44,15 +44,14 @@ fn smt_yield(run: &Run, arm: &str, bounds: RangeInclusive<f64>) -> Finding {
 }
 
 /// True if the answer is right. That it cannot tell is one only if two identical arms differed by as much as is
-/// asked for, the interval reaches from a practical effect to none, or other work took the workers' CPUs.
+/// asked for, or the interval reaches from a practical effect to none.
 fn is_answered(run: &Run, arm: &str, is_right: impl Fn(Answer) -> bool) -> Finding {
     let verdict = verdict(run, arm);
     let seen = run.observation(Metric::SmtYield, arm).expect("a yield of the arm").estimate;
     let reaches = |bound: f64| seen.low < bound && bound < seen.high;
     let is_noisy = verdict.noise_floor.is_none_or(|floor| floor > PRACTICAL)
         || reaches(1.0 + PRACTICAL)
-        || reaches(1.0 - PRACTICAL)
-        || run.caveats.iter().any(|it| it.kind.as_str() == "foreign-load");
+        || reaches(1.0 - PRACTICAL);
     match verdict.answer {
         right if is_right(right) => Finding::Confirmed,
         Answer::Inconclusive if is_noisy => Finding::Undecided,

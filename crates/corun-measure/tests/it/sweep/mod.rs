@@ -218,7 +218,13 @@ fn schedule(seed: u64) -> SweepSchedule {
 }
 
 fn sweep(fake: &mut Fake, seed: u64) -> SweepOutcome {
-    run_sweep(&fake.machine.grid(), &schedule(seed), fake, &mut Unobserved).unwrap()
+    let outcome = run_sweep(&fake.machine.grid(), &schedule(seed), fake, &mut Unobserved).unwrap();
+    let standings = outcome.conclusion.iter().flat_map(|it| &it.standings);
+    for (tried, standing) in outcome.tried.iter().zip(standings) {
+        let reaches_one = tried.beside_chosen.as_ref().is_some_and(|it| it.high >= 0.0);
+        assert!(*standing != Standing::Worse || !reaches_one, "{tried:?}");
+    }
+    outcome
 }
 
 /// Tally of many sweeps of one truth.

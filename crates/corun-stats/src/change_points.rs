@@ -35,12 +35,13 @@ pub fn change_points(values: &[f64], error_rate: f64, seed: u64) -> Vec<ChangePo
         return found;
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut splitter = Splitter::default();
     let mut sides: Vec<Range<usize>> = std::iter::once(0..values.len()).collect();
     loop {
         let best = sides
             .iter()
             .filter_map(|side| {
-                let (split, distance) = best_split(&values[side.clone()])?;
+                let (split, distance) = splitter.best(&values[side.clone()])?;
                 Some((side.start + split, distance))
             })
             .max_by(|one, other| one.1.total_cmp(&other.1));
@@ -68,6 +69,7 @@ fn probability(
     random: &mut ChaCha8Rng,
 ) -> Option<f64> {
     let most = (error_rate * (PERMUTATIONS + 1) as f64).floor();
+    let mut splitter = Splitter::default();
     let mut shuffled = values.to_vec();
     // The order that was observed is one of the permutations.
     let mut as_distant = 1.0;
@@ -75,7 +77,7 @@ fn probability(
         let mut farthest = f64::NEG_INFINITY;
         for side in sides {
             shuffled[side.clone()].shuffle(random);
-            if let Some((_, distance)) = best_split(&shuffled[side.clone()]) {
+            if let Some((_, distance)) = splitter.best(&shuffled[side.clone()]) {
                 farthest = farthest.max(distance);
             }
         }
@@ -90,40 +92,59 @@ fn probability(
     Some(as_distant / (PERMUTATIONS + 1) as f64)
 }
 
-/// The split whose sides are farthest apart, with their scaled energy distance; `None` for fewer than twice
-/// [`FEWEST`] values.
-fn best_split(values: &[f64]) -> Option<(usize, f64)> {
-    let count = values.len();
-    if count < CHANGE_POINTS_FROM_VALUES {
-        return None;
-    }
-    let left = sums_of_distances(values.iter());
-    let right = sums_of_distances(values.iter().rev());
-    let pairs = |of: f64| of * (of - 1.0) / 2.0;
-    let distance = |split: usize| {
-        let (first, second) = (split as f64, (count - split) as f64);
-        let (before, after) = (left[split], right[count - split]);
-        let across = left[count] - before - after;
-        let energy =
-            2.0 * across / (first * second) - before / pairs(first) - after / pairs(second);
-        first * second / (first + second) * energy
-    };
-    (FEWEST..=count - FEWEST)
-        .map(|split| (split, distance(split)))
-        .max_by(|one, other| one.1.total_cmp(&other.1))
+/// Searches for the split whose sides are farthest apart, in space that is used again for each permutation.
+#[derive(Default)]
+struct Splitter {
+    /// For each value the sum of its distances from those before it.
+    before: Vec<f64>,
+    /// For each value the sum of its distances from those after it.
+    after: Vec<f64>,
 }
 
-/// For each number of first values the sum of the distances between all pairs of them.
-fn sums_of_distances<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<f64> {
-    let mut seen: Vec<f64> = Vec::new();
-    let mut sums = vec![0.0];
-    let mut sum = 0.0;
-    for &value in values {
-        sum += seen.iter().map(|earlier| (value - earlier).abs()).sum::<f64>();
-        seen.push(value);
-        sums.push(sum);
+impl Splitter {
+    /// The split whose sides are farthest apart, with their scaled energy distance; `None` for fewer than twice
+    /// [`FEWEST`] values.
+    fn best(&mut self, values: &[f64]) -> Option<(usize, f64)> {
+        let count = values.len();
+        if count < CHANGE_POINTS_FROM_VALUES {
+            return None;
+        }
+        self.sum_distances(values);
+        let pairs = |of: f64| of * (of - 1.0) / 2.0;
+        let all: f64 = self.before.iter().sum();
+        let mut within_first: f64 = self.before[..FEWEST].iter().sum();
+        let mut within_second: f64 = self.after[FEWEST..].iter().sum();
+        let mut best = None;
+        for split in FEWEST..=count - FEWEST {
+            let (first, second) = (split as f64, (count - split) as f64);
+            let across = all - within_first - within_second;
+            let energy = 2.0 * across / (first * second)
+                - within_first / pairs(first)
+                - within_second / pairs(second);
+            let distance = first * second / (first + second) * energy;
+            if best.is_none_or(|(_, farthest)| distance >= farthest) {
+                best = Some((split, distance));
+            }
+            within_first += self.before[split];
+            within_second -= self.after[split];
+        }
+        best
     }
-    sums
+
+    fn sum_distances(&mut self, values: &[f64]) {
+        self.before.clear();
+        self.after.clear();
+        for (index, value) in values.iter().enumerate() {
+            let mut sum = 0.0;
+            for (earlier, after) in values[..index].iter().zip(&mut self.after) {
+                let distance = (value - earlier).abs();
+                sum += distance;
+                *after += distance;
+            }
+            self.before.push(sum);
+            self.after.push(0.0);
+        }
+    }
 }
 
 #[cfg(test)]

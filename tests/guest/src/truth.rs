@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use corun_record::Estimate;
+use corun_record::{Answer, Estimate, Metric, Run};
 
 use crate::boot::BootPermit;
 use crate::{Guest, Host, Outcome, Scenario};
@@ -62,6 +62,24 @@ impl Finding {
         } else {
             Self::Contradicted
         }
+    }
+
+    /// Of the estimate of a metric for an arm, where its true value lies within bounds: undecided where the run's
+    /// verdict is that it cannot tell, and gives no estimate.
+    ///
+    /// # Panics
+    /// If the run has neither the estimate nor such a verdict.
+    pub fn of_run(run: &Run, metric: Metric, arm: &str, bounds: &RangeInclusive<f64>) -> Self {
+        let Some(seen) = run.observation(metric, arm) else {
+            let is_told = run.verdicts.iter().any(|verdict| {
+                (verdict.metric, verdict.answer) == (metric, Answer::Inconclusive)
+                    && verdict.arm == arm
+            });
+            assert!(is_told, "neither {metric:?} of {arm} nor why not, in {:?}", run.verdicts);
+            return Self::Undecided;
+        };
+        eprintln!("{metric:?} of {arm}: {:.2}", seen.estimate.value);
+        Self::within(bounds, seen.estimate)
     }
 
     /// As the summary of the tests counts it.

@@ -4,7 +4,7 @@
 //! it, a sleeping one nothing: the yields are 0.5 and 1.
 
 use corun_guest_tests::{Finding, Guest, Host, Outcome, Scenario, Shape};
-use corun_record::{Bench, Document, Estimate, Metric, Run};
+use corun_record::{Bench, Document, Metric, Run};
 
 const QUICKLY: &str = "--blocks 4 --sample-time 50ms --quiet";
 
@@ -17,15 +17,9 @@ fn a_waiter_takes_what_it_spins() {
     };
     let scenario = Scenario::new(bench("nothing") + &bench("futex"));
     guest.assert_truth(host, &scenario, |outcome, _| {
-        let yields = ["nothing", "futex"]
-            .map(|wait| estimate(&run(outcome, wait), Metric::SmtYield, "full"));
-        let [spinning, sleeping] = yields;
-        let values = yields.map(|it| it.value);
-        eprintln!("yield beside a waiter that spins, and that sleeps: {values:.2?}");
-        Finding::all([
-            Finding::within(&(0.35..=0.65), spinning),
-            Finding::within(&(0.85..=1.15), sleeping),
-        ])
+        let beside =
+            |wait, bounds| Finding::of_run(&run(outcome, wait), Metric::SmtYield, "full", &bounds);
+        Finding::all([beside("nothing", 0.35..=0.65), beside("futex", 0.85..=1.15)])
     });
 }
 
@@ -41,9 +35,9 @@ fn five_share_four() {
         let arm = fairness.arm("free@5").expect("one worker more than logical CPUs");
         assert_eq!((arm.workers, fairness.workload.steady), (5, true));
         assert!(fairness.samples.iter().all(|sample| sample.workers.len() == 5));
-        let least = estimate(&fairness, Metric::LeastShare, "free@5").value;
-        eprintln!("least share {least:.2}");
-        (0.2..=1.0).contains(&least)
+        let least = fairness.observation(Metric::LeastShare, "free@5").expect("a least share");
+        eprintln!("least share {:.2}", least.estimate.value);
+        (0.2..=1.0).contains(&least.estimate.value)
     });
 }
 
@@ -56,9 +50,4 @@ fn run(outcome: &Outcome, file: &str) -> Run {
         bench.not_possible
     );
     bench.runs.into_iter().next().expect("one run")
-}
-
-fn estimate(run: &Run, metric: Metric, arm: &str) -> Estimate {
-    let seen = run.observation(metric, arm);
-    seen.unwrap_or_else(|| panic!("no {metric:?} of {arm} in {:?}", run.arms)).estimate
 }

@@ -39,17 +39,17 @@ fn assert_truth(
 }
 
 fn smt_yield(run: &Run, arm: &str, bounds: RangeInclusive<f64>) -> Finding {
-    let seen = run.observation(Metric::SmtYield, arm).expect("a yield of the arm");
-    Finding::within(&bounds, seen.estimate)
+    Finding::of_run(run, Metric::SmtYield, arm, &bounds)
 }
 
 /// True if the answer is right. That it cannot tell is one only if two identical arms differed by as much as is
 /// asked for, or the interval reaches from a practical effect to none.
 fn is_answered(run: &Run, arm: &str, is_right: impl Fn(Answer) -> bool) -> Finding {
     let verdict = verdict(run, arm);
-    let seen = run.observation(Metric::SmtYield, arm).expect("a yield of the arm").estimate;
-    let reaches = |bound: f64| seen.low < bound && bound < seen.high;
-    let is_noisy = verdict.noise_floor.is_none_or(|floor| floor > PRACTICAL)
+    let seen = run.observation(Metric::SmtYield, arm).map(|it| it.estimate);
+    let reaches = |bound: f64| seen.is_some_and(|it| it.low < bound && bound < it.high);
+    let is_noisy = seen.is_none()
+        || verdict.noise_floor.is_none_or(|floor| floor > PRACTICAL)
         || reaches(1.0 + PRACTICAL)
         || reaches(1.0 - PRACTICAL);
     match verdict.answer {

@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use corun_guest_tests::{Control, Finding, Guest, Host, Outcome, Scenario};
-use corun_record::{Document, Estimate, Metric, Run, SmtState};
+use corun_record::{Document, Metric, Run, SmtState};
 
 use crate::switch::TWO_BY_TWO;
 
@@ -17,23 +17,14 @@ const MEASURE: &str = "
     cat /sys/devices/system/cpu/online >/results/online
 ";
 
-/// The switch gain, and the yield by switching and by idle siblings.
-fn gains(outcome: &Outcome) -> [Estimate; 3] {
+/// The switch gain, and the yield by switching and by idle siblings, where all three are truly within bounds.
+fn gains(outcome: &Outcome, bounds: &RangeInclusive<f64>) -> Finding {
     assert_eq!(outcome.text("online").trim(), "0-3");
     let run = Run::from_json(outcome.text("run")).unwrap();
     assert!(run.arms.iter().any(|arm| arm.smt == Some(SmtState::Off)), "{:?}", run.arms);
-    let estimate = |metric, arm| {
-        let observation = run.observation(metric, arm);
-        observation.unwrap_or_else(|| panic!("no {metric:?} of {arm}")).estimate
-    };
-    let gains = [
-        estimate(Metric::SwitchGain, "free"),
-        estimate(Metric::SwitchYield, "full"),
-        estimate(Metric::SmtYield, "full"),
-    ];
-    let values = gains.map(|gain| gain.value);
-    eprintln!("switch gain, yield by switching, yield by idle siblings: {values:.2?}");
-    gains
+    let metrics =
+        [(Metric::SwitchGain, "free"), (Metric::SwitchYield, "full"), (Metric::SmtYield, "full")];
+    Finding::all(metrics.map(|(metric, arm)| Finding::of_run(&run, metric, arm, bounds)))
 }
 
 /// The true value, within the practical bound of the scenario.
@@ -48,8 +39,7 @@ fn assert_truth(pins: &[usize], truth: fn(Control) -> f64) {
     }
     let guest = Guest::new(TWO_BY_TWO).pins(pins);
     guest.assert_truth(host, &Scenario::new(MEASURE), |outcome, control| {
-        let bounds = near(truth(control));
-        Finding::all(gains(outcome).map(|gain| Finding::within(&bounds, gain)))
+        gains(outcome, &near(truth(control)))
     });
 }
 

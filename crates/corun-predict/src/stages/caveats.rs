@@ -213,13 +213,14 @@ fn of_limit(report: &Report<'_>) -> Vec<Caveat> {
     of_run.into_iter().chain(of_windows).map(|it| Caveat::new("time-limit", it)).collect()
 }
 
-/// The part by which the instructions of two runs may differ.
+/// The part of the instructions that count by which those of two runs may differ.
 const SAME_WORK: f64 = 0.05;
 
 /// Said of a program that does other work in each run.
 fn other_work(report: &Report<'_>) -> Option<Caveat> {
     let (first, then) = report.recorded.both_counts?;
-    let differs = (first as f64 - then as f64).abs() > SAME_WORK * first.max(then) as f64;
+    let counted = first.max(then).saturating_sub(report.recorded.before);
+    let differs = first.abs_diff(then) as f64 > SAME_WORK * counted as f64;
     differs.then(|| {
         Caveat::new(
             "other-work",

@@ -101,7 +101,7 @@ fn a_predicted_program_has_its_environment_folder_and_input() {
     let script = "read line; test \"$A:$line\" = '1:a line' && test -f input || kill -9 $$; \
                   i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done";
     let predicted = |options: &[&str]| {
-        let mut command = corun(["capacity", "--model=zen4", "--max-time=60s", "--json=-"]);
+        let mut command = corun(["capacity", "--model=zen4", "--max-time=10m", "--json=-"]);
         command.args(options).arg("--stdin").arg(&input).args(["--", "sh", "-c", script]);
         Outcome::of(&mut command)
     };

@@ -165,7 +165,7 @@ fn few_windows_stand_for_the_whole_run() {
 #[test]
 fn what_counts_may_begin_behind_a_system_call() {
     let worker = |options: &[&str]| {
-        let mut command = predict(&["--json=-", "--max-time=60s"]);
+        let mut command = predict(&["--json=-", "--max-time=10m"]);
         let corun = env!("CARGO_BIN_EXE_corun");
         let parameters = ["kernel-worker", "--operations=300000", "chase", "size=256K"];
         command.args(options).args(["--", corun]).args(parameters);
@@ -187,6 +187,11 @@ fn what_counts_may_begin_behind_a_system_call() {
         let is_near = all.abs_diff(whole.traced.instructions) < whole.traced.instructions / 20;
         assert!(is_near, "{options:?} {before:?} {}", whole.traced.instructions);
         assert!(measured(&from) > 0.0);
+        // A program that reads the list of its mappings, as Rust's do at their start, does more the more a tracer maps: the
+        // part that counts is then not that which was chosen, and this is said.
+        if from.caveats.iter().any(|caveat| caveat.kind == "other-work") {
+            continue;
+        }
         if let (Some(part), Some(all)) = (predicted(&from), predicted(&whole)) {
             // A load takes as long as the second level, and what comes before is more than nothing.
             let of_a_load = part / 3e5;
@@ -641,7 +646,7 @@ fn threads_of_a_program_can_be_packed() {
 
 #[test]
 fn the_other_program_and_a_built_in_workload_are_in_the_document() {
-    let options = ["--sample=50:4k", "--warmup=20k", "--json=-", "--max-time=60s"];
+    let options = ["--sample=50:4k", "--warmup=20k", "--json=-", "--max-time=10m"];
     let mut command = corun(["predict", "--quiet", "--model=zen4", "--beside=sh -c 'exit 3'"]);
     let pair = read(&Outcome::of(command.args(options).args(counts(100))));
     let other = pair.other.as_ref().expect("another program");

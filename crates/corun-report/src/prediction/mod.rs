@@ -15,7 +15,9 @@ use corun_record::{
     SimulationCost, Source, TracedWorkload, on_one_line,
 };
 
-use crate::figures::{grouped, interval, ratio, seconds, share, with_half_width};
+use corun_stats::TOO_UNCERTAIN;
+
+use crate::figures::{grouped, interval, is_sensible, ratio, seconds, share, with_half_width};
 use crate::screen::View;
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
@@ -136,6 +138,9 @@ fn program(prediction: &Prediction) -> String {
 pub fn alone(prediction: &Prediction) -> String {
     let core = &prediction.core.model;
     match prediction.estimate(Metric::Cycles, Source::Predicted) {
+        Some(cycles) if !is_sensible(cycles) => {
+            format!("How many cycles it takes alone on {core} is {TOO_UNCERTAIN}.")
+        }
         Some(cycles) => format!(
             "Alone on {core} it takes {} cycles ({} to {}).",
             count(cycles.value),

@@ -443,3 +443,13 @@ fn a_sibling_that_costs_nothing_is_not_to_be_kept_idle() {
         "Run copies of it on all hardware threads of a core: each takes no more than 1.0 % longer."
     );
 }
+
+#[test]
+fn cycles_that_are_too_uncertain_are_no_figure() {
+    let said = |half: f64| {
+        let cycles = observation(Metric::Cycles, Source::Predicted, 3.3e5, half);
+        alone(&Prediction { observations: vec![cycles], ..prediction() })
+    };
+    assert_eq!(said(3e4), "Alone on zen3 it takes 330 k cycles (300 k to 360 k).");
+    assert_eq!(said(4e6), "How many cycles it takes alone on zen3 is too uncertain to say.");
+}

@@ -3,7 +3,7 @@
 //! Let w(k) be the work done a second by a core with k busy logical CPUs, in units of what one does alone: w(0) = 0,
 //! w(1) = 1 and w(S) = Y, the SMT yield. A core that had k of them busy for the share p(k) of the time did
 //! sum p(k) w(k) / Y of what it can do. For S = 2 this is p(1)/Y + p(2): with Y = 2 what the kernel reports, with
-//! Y = 1 the share of time in which the core was not idle. docs/capacity.md derives it.
+//! Y = 1 the share of time in which the core was not idle. docs/top.md derives it.
 //!
 //! Between one and S siblings w is not known, but each further sibling adds no more than the one before it: w is concave and
 //! does not fall. So it lies on or above the straight line from w(1) to w(S), and nowhere above min(k, Y).

@@ -341,27 +341,54 @@ fn hangs_in_run(scratch: &Scratch, number: u32) -> std::path::PathBuf {
     ))
 }
 
+/// Ended by a signal in its run of this number; what it wrote is in the second folder.
+fn interrupted_in_run(number: usize, signal: Signal) -> (Outcome, Scratch, Scratch) {
+    let (scratch, places) = (Scratch::new(), Scratch::new());
+    let script = hangs_in_run(&scratch, number as u32);
+    let corun = start(
+        predict(&["--keep=kept", "--json=json"])
+            .current_dir(places.path())
+            .env("TMPDIR", places.path())
+            .arg("--")
+            .arg(&script),
+    );
+    wait_until("the run", || scratch.read("runs").lines().count() >= number);
+    (ended_by(corun, signal), scratch, places)
+}
+
 #[test]
-fn an_interrupted_prediction_keeps_nothing() {
-    // Seen without a tracer, counted, traced, measured.
-    for (run, during) in [(1, "traced"), (2, "traced"), (3, "traced"), (4, "measured")] {
-        let scratch = Scratch::new();
-        let places = Scratch::new();
-        let script = hangs_in_run(&scratch, run);
-        let corun = start(
-            predict(&["--keep=kept", "--json=json"])
-                .current_dir(places.path())
-                .env("TMPDIR", places.path())
-                .arg("--")
-                .arg(&script),
-        );
-        wait_until("the run", || scratch.read("runs").lines().count() >= run as usize);
-        let outcome = ended_by(corun, Signal::INT);
+fn a_prediction_that_is_interrupted_before_anything_is_recorded_says_so() {
+    // Seen without a tracer, counted.
+    for (run, during) in [(1, "run to see its processes"), (2, "run to count its instructions")] {
+        let (outcome, scratch, places) = interrupted_in_run(run, Signal::INT);
         let reported = outcome.reported(scratch.path());
-        let expected = format!("exit 5\ncorun: interrupted while the program was {during}; ");
+        let expected = format!(
+            "exit 5\ncorun: interrupted while the program was {during}: nothing was recorded yet"
+        );
         assert!(reported.starts_with(&expected), "run {run}: {reported}");
         assert_eq!(outcome.output, "");
         assert_eq!(std::fs::read_dir(places.path()).unwrap().count(), 0, "run {run}");
+    }
+}
+
+#[test]
+fn what_was_recorded_when_a_prediction_is_interrupted_is_the_answer() {
+    // Traced, measured.
+    for (run, signal, kind, said) in [
+        (3, Signal::INT, "time-limit", "It was ended by the user while the program was traced: "),
+        (3, Signal::TERM, "time-limit", "It was ended by the user while the program was traced: "),
+        (4, Signal::INT, "not-measured", "It was not measured: it was ended by the user "),
+    ] {
+        let (outcome, _scratch, places) = interrupted_in_run(run, signal);
+        assert_eq!(outcome.exit, Some(5), "run {run}: {}", outcome.errors);
+        let prediction = Prediction::from_json(&places.read("json")).expect("a prediction");
+        assert!(prediction.ending.is_interrupted(), "run {run}");
+        let cycles = prediction.estimate(Metric::Cycles, Source::Predicted).expect("cycles");
+        assert!(cycles.low < cycles.value && cycles.value < cycles.high, "run {run}: {cycles:?}");
+        let caveat = prediction.caveats.iter().find(|it| it.kind == kind).expect("a caveat");
+        assert!(caveat.sentence.starts_with(said), "run {run}: {caveat:?}");
+        let checked = Outcome::of(corun(["trace", "check"]).arg(places.file("kept")));
+        assert_eq!(checked.exit, Some(0), "run {run}: {}", checked.errors);
     }
 }
 

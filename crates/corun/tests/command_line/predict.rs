@@ -302,6 +302,25 @@ fn what_a_program_becomes_is_predicted_and_named() {
 }
 
 #[test]
+fn limits_that_a_wrapper_sets_hold_or_are_a_reason() {
+    // The exit code of the traced run is the limit that it found.
+    let script = "ulimit -n 77; exec sh -c 'exit $(ulimit -n)'";
+    let mut command = predict(&["--no-measure", "--json=-"]);
+    let prediction = read(&Outcome::of(command.args(["--", "sh", "-c", script])));
+    let ended = prediction.caveats.iter().find(|it| it.kind == "exit-code").expect("a caveat");
+    assert_eq!(ended.sentence, "The program ends with exit code 77.");
+    for (script, why) in [
+        ("ulimit -v 4000000; exec true", "its limit on the address space (RLIMIT_AS)"),
+        ("exec 7</dev/null; exec true", "it runs with open files that it was given"),
+    ] {
+        let refused = Outcome::of(predict(&["--no-measure"]).args(["--", "sh", "-c", script]));
+        assert_eq!(refused.exit, Some(1), "{}", refused.output);
+        let expected = format!("that `sh` becomes `true` (exec), and {why}");
+        assert!(refused.errors.contains(&expected), "{}", refused.errors);
+    }
+}
+
+#[test]
 fn a_program_that_works_for_a_time_is_said_to_do_other_work_when_traced() {
     let script = "import signal, sys\nsignal.signal(signal.SIGALRM, lambda *_: sys.exit(0))\n\
                   signal.setitimer(signal.ITIMER_REAL, 0.05)\nwhile True: pass";
@@ -650,6 +669,27 @@ fn a_program_with_a_number_of_threads_has_them_on_one_core() {
     let differs = |work: f64| (2.0 * yield_of(&predicted(&[])) / work - 1.0).abs();
     let agrees = differs(work) < 0.05 || (0..2).any(|_| differs(yield_of(&per_worker())) < 0.05);
     assert!(agrees, "no pair of recordings agrees");
+}
+
+#[test]
+fn threads_are_those_of_the_program_that_does_the_work() {
+    let options = ["--model=zen4", "--no-measure", "--whole", "--json=-", "--work=per-worker"];
+    let mut command = corun(["predict", "--quiet"]);
+    // A shell becomes the program with its number of threads.
+    let [dashes, words @ ..] = &kernel_worker("{workers}", "20000")[..] else { panic!("no words") };
+    let command = command.args(options).args([dashes, "sh", "-c", "exec \"$@\"", "word"]);
+    let prediction = read(&Outcome::of(command.args(words)));
+    assert!(prediction.command.contains(&"--threads=1".to_owned()), "{:?}", prediction.command);
+    let [full] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
+    assert!(full.is_one_process && full.threads == 2, "{full:?}");
+    // With two workers a process that is not traced does the work.
+    let script = "work() { i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; }\n\
+                  if [ $0 = 1 ]; then work; else (work); fi; exit 0";
+    let mut command = corun(["predict", "--quiet"]);
+    let command = command.args(options).args(["--", "sh", "-c", script, "{workers}"]);
+    let refused = Outcome::of(command);
+    assert_eq!(refused.exit, Some(1), "{}", refused.output);
+    assert!(refused.errors.contains("processes which `sh` starts"), "{}", refused.errors);
 }
 
 #[test]

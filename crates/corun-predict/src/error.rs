@@ -138,8 +138,10 @@ pub enum PredictError {
         /// The stage that was cut.
         during: &'static str,
     },
-    /// The user stopped it.
-    #[error("interrupted while the program was {during}; nothing was kept")]
+    /// The user stopped it before there was anything to simulate.
+    #[error(
+        "interrupted while the program was {during}: nothing was recorded yet that could be simulated"
+    )]
     Interrupted {
         /// The stage that was interrupted.
         during: &'static str,
@@ -273,11 +275,8 @@ impl Actionable for PredictError {
             Self::TimeUp { .. } => {
                 "Allow more with --max-time, or simulate less with --sample.".to_owned()
             }
-            Self::Interrupted { during: "measured" } => {
-                "Let it go on to its end; `corun predict --no-measure` leaves that out.".to_owned()
-            }
             Self::Interrupted { .. } => {
-                "Let it go on to its end; `corun predict --sample` asks for less.".to_owned()
+                "Let it go on; once the program is traced, what was recorded by then is the answer.".to_owned()
             }
         }
     }

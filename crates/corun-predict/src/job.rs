@@ -1,7 +1,6 @@
 //! The input of a prediction.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use corun_machine::Machine;
@@ -10,7 +9,7 @@ use corun_model::timing::TimingTable;
 use corun_record::{Caveat, PageSize, Placement, TracedWorkload};
 use corun_trace::{SystemCall, Target, TracerSelection};
 
-use crate::{MeasureSiblings, PredictError, Sampling, TimeLimit, Workers};
+use crate::{MeasureSiblings, Sampling, TimeLimit, Workers};
 
 /// A core to predict on.
 pub struct Core<'a> {
@@ -85,18 +84,6 @@ pub struct Job<'a> {
     pub limit: TimeLimit,
     /// The host.
     pub machine: &'a Machine,
-}
-
-impl Job<'_> {
-    /// An error of what was to end: the user's, or the limit's.
-    pub(crate) fn named(&self, error: PredictError, stop: &AtomicBool) -> PredictError {
-        match error {
-            PredictError::Interrupted { during } if !stop.load(Ordering::Relaxed) => {
-                PredictError::time_up(self, during)
-            }
-            other => other,
-        }
-    }
 }
 
 /// The source of the parameters of the last-level cache and memory.

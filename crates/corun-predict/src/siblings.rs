@@ -351,7 +351,7 @@ mod tests {
         let run = corun_sim::SampledRun::of(recording).unwrap();
         let core = (&model, &timings);
         let windows = corun_sim::WindowSimulation::new(core, &run, Vec::new(), small, 0).unwrap();
-        windows.run(|_, _| true).unwrap().unwrap()
+        windows.run(|_| true).unwrap().unwrap()
     }
 
     #[test]

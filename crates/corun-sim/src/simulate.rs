@@ -68,6 +68,20 @@ impl Simulated {
         }
     }
 
+    /// The same code with other counts.
+    pub(crate) fn counting(self, state: State) -> Self {
+        Self {
+            instructions: state.retired,
+            cycles: state.cycles,
+            stack: state.stack,
+            occupancy: state.occupancy,
+            issue: state.issue,
+            mispredicts: state.mispredicts,
+            requests: state.requests,
+            ..self
+        }
+    }
+
     /// Together with another part of the same run on the same core.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let mut unknown = self.unknown.clone();

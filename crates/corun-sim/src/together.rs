@@ -189,7 +189,7 @@ pub fn simulate_together(
         process.trace.require_code()?;
         if process.workers.is_empty() {
             // A trace whose events are lost.
-            return Err(FormatError::NoThread { threads: Vec::new(), found: 0 }.into());
+            return Err(process.trace.lacks(ThreadId(0)).into());
         }
     }
     let mut cpus = cpus(setup, phase as f64 / phases.max(1) as f64);

@@ -6,26 +6,21 @@ use corun_record::{
 };
 
 use crate::Ending;
-use crate::format::{Closing, FormatError, Trace, check};
+use crate::format::{Closing, Trace, check};
 use crate::summary::{HotBlock, Summary, disassemble, summary};
 
-/// A trace in figures, with so many of its hottest blocks; `progress` hears of its instructions.
-///
-/// # Errors
-/// If the trace is damaged in a place that [`Trace::damage`] does not name.
-pub fn info(
-    trace: &Trace,
-    hottest: usize,
-    progress: &dyn Progress,
-) -> Result<TraceInfo, FormatError> {
+/// A trace in figures, with so many of its hottest blocks; of a damaged one the figures of what is sound. `progress` hears of its
+/// instructions.
+pub fn info(trace: &Trace, hottest: usize, progress: &dyn Progress) -> TraceInfo {
+    let (summary, unread) = summary(trace, hottest, progress);
     let Summary { instructions, executions, blocks, branches, memory, code, data, hottest } =
-        summary(trace, hottest, progress)?;
-    let damage = match trace.damage() {
+        summary;
+    let damage = match trace.damage().or(unread.as_ref()) {
         Some(damage) => Some(damage.to_string()),
         None => check(trace, &Unwatched).problems.first().map(ToString::to_string),
     };
     let threads = trace.threads();
-    Ok(TraceInfo {
+    TraceInfo {
         opening: trace.opening().clone(),
         closing: trace.closing().map(closing),
         threads: threads
@@ -42,7 +37,7 @@ pub fn info(
         code,
         data,
         hottest: hottest.iter().map(|it| hot_block(trace, it)).collect(),
-    })
+    }
 }
 
 /// Limits of the use of a trace.

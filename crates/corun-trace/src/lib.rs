@@ -14,6 +14,7 @@ mod doubts;
 mod event;
 mod flow;
 pub mod format;
+mod inherited;
 mod native;
 mod operands;
 mod origin;
@@ -43,6 +44,7 @@ pub use document::{caveats, info};
 pub use event::{
     Access, Event, Marker, OrderedMarker, Phase, access_count, accesses, first_accesses,
 };
+pub use inherited::InheritedAttributes;
 pub use native::Native;
 pub use operands::{Atomic, NotCode, atomics, decode, is_atomic};
 pub use plan::{Interval, intervals, recorded};

@@ -1,4 +1,4 @@
-//! The environment, folder and standard input of a program that is traced or measured, where they are not corun's own.
+//! The environment, folder, standard input and limits of a program that is traced or measured, where they are not corun's own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -6,7 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The environment, folder and standard input of a program; corun's own where nothing is named.
+use crate::InheritedAttributes;
+
+/// The environment, folder, standard input and limits of a program; corun's own where nothing is named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessContext {
     /// The whole environment.
@@ -15,6 +17,8 @@ pub struct ProcessContext {
     pub directory: Option<PathBuf>,
     /// The file that every run reads as its standard input, from the start.
     pub input: Option<PathBuf>,
+    /// Limits, CPUs and the like.
+    pub inherited: InheritedAttributes,
 }
 
 impl ProcessContext {
@@ -37,6 +41,7 @@ impl ProcessContext {
         if let Some(input) = &self.input {
             command.stdin(File::open(input)?);
         }
+        self.inherited.apply(command);
         Ok(())
     }
 
@@ -74,6 +79,7 @@ mod tests {
             environment: Some(vec![("A".into(), "1".into())]),
             directory: Some(folder.path().to_owned()),
             input: Some(input),
+            ..ProcessContext::default()
         };
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "read line; echo $A $OWN $HOME $line; pwd -P"]).env("OWN", "2");

@@ -25,6 +25,7 @@ use nix::sys::ptrace::{self, Event, Options};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
+use crate::inherited::Surroundings;
 use crate::process::{Process, silence};
 use crate::{ProcessContext, Target};
 
@@ -67,6 +68,12 @@ pub enum NotAlone {
     /// It sees another file system.
     #[error("it has another root folder")]
     Root,
+    /// A limit that a tracer would use up.
+    #[error("its limit on {0}, which a tracer uses up, is set before")]
+    Limit(&'static str),
+    /// It runs in other surroundings, which cannot be made for it.
+    #[error("it runs {0}")]
+    Surroundings(&'static str),
 }
 
 impl Survey {
@@ -160,8 +167,10 @@ struct Current {
 struct Watch<'a> {
     leader: Pid,
     target: &'a Target,
-    /// Input of the first process.
+    /// Input of the first process, ...
     input: Option<PathBuf>,
+    /// ... and what it inherited; none if it is not known.
+    surroundings: Option<Surroundings>,
     programs: Vec<SurveyedProgram>,
     has_alarms: bool,
     /// By the number of the process.
@@ -183,6 +192,7 @@ impl<'a> Watch<'a> {
             leader,
             target,
             input: None,
+            surroundings: None,
             programs: vec![own],
             has_alarms: false,
             processes: HashMap::new(),
@@ -201,6 +211,7 @@ impl<'a> Watch<'a> {
             | Options::PTRACE_O_EXITKILL;
         ptrace::setoptions(thread, options)?;
         self.input = fs::read_link(format!("/proc/{thread}/fd/0")).ok();
+        self.surroundings = Surroundings::of(thread).ok();
         self.processes.insert(thread, Current { program: 0, since: time_of(thread) });
         go_on(thread, None)?;
         while let Some((thread, stop)) = wait()? {
@@ -302,6 +313,9 @@ impl<'a> Watch<'a> {
         if link("root")? != Path::new("/") {
             return Err(NotAlone::Root);
         }
+        let surroundings = Surroundings::of(process).map_err(|_| NotAlone::Unknown)?;
+        let before = self.surroundings.as_ref().ok_or(NotAlone::Unknown)?;
+        let inherited = surroundings.since(before)?;
         let (file, directory) = (link("exe")?, link("cwd")?);
         // By the name that it was started by, since programs choose by that what they do.
         let named = executed_name(process).map(|name| directory.join(name));
@@ -318,6 +332,7 @@ impl<'a> Watch<'a> {
                 environment: Some(environment.collect()),
                 input: self.input_of(&folder)?,
                 directory: Some(directory),
+                inherited,
             },
         })
     }
@@ -495,6 +510,49 @@ mod tests {
         assert_eq!(reads("exec cat < /dev/null"), Ok(None));
         assert_eq!(reads("exec < INPUT; read line; exec cat"), Err(NotAlone::Input));
         assert_eq!(reads("echo a | exec cat"), Err(NotAlone::Input));
+    }
+
+    /// The last program that a script becomes, as one that is started by itself.
+    fn becomes(script: &str) -> Result<Target, NotAlone> {
+        let is_own = |it: &SurveyedProgram| it.is_executed && it.is_in_first_process;
+        survey(script).programs.into_iter().rfind(is_own).unwrap().target
+    }
+
+    #[test]
+    fn limits_and_cpus_that_were_set_before_are_set_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let seen = folder.path().join("seen");
+        let cpus = corun_machine::Affinity::of(0).unwrap().cpus();
+        let first = cpus.first().unwrap();
+        let asked = "ulimit -s; ulimit -n; nice; grep Cpus_allowed_list /proc/self/status";
+        let script = format!(
+            "ulimit -s 4096; ulimit -n 77; exec nice -n 3 taskset -c {first} sh -c '({asked}) > {}'",
+            seen.display()
+        );
+        let alone = becomes(&script).unwrap();
+        let nice = |file: &str| file.lines().nth(2).unwrap().parse::<i32>().unwrap();
+        let with_wrapper = std::fs::read_to_string(&seen).unwrap();
+        std::fs::remove_file(&seen).unwrap();
+        Survey::run(&alone, &AtomicBool::new(false)).unwrap();
+        let by_itself = std::fs::read_to_string(&seen).unwrap();
+        assert_eq!(with_wrapper, by_itself);
+        assert!(by_itself.starts_with("4096\n77\n") && nice(&by_itself) >= 3, "{by_itself}");
+        assert!(by_itself.ends_with(&format!("\t{first}\n")), "{by_itself}");
+    }
+
+    #[test]
+    fn what_cannot_be_set_again_is_a_reason() {
+        let refused = |script: &str| becomes(script).unwrap_err();
+        assert_eq!(
+            refused("ulimit -v 4000000; exec true"),
+            NotAlone::Limit("the address space (RLIMIT_AS)")
+        );
+        let time = "processor time (RLIMIT_CPU)";
+        assert_eq!(refused("ulimit -t 1000; exec true"), NotAlone::Limit(time));
+        let files = NotAlone::Surroundings("with open files that it was given");
+        assert_eq!(refused("exec 7</dev/null; exec true"), files);
+        assert!(becomes("exec 7</dev/null; exec 7<&-; exec true").is_ok());
+        assert!(becomes("exec env -i true").is_ok_and(|it| it.context.environment == Some(vec![])));
     }
 
     #[test]

@@ -85,7 +85,9 @@ pub fn measure(
     mut progress: impl FnMut(usize, usize) + Send,
     stop: &AtomicBool,
 ) -> Result<Option<Measured>, MeasureError> {
-    let allowed = Affinity::of(0).map_err(MeasureError::Pinning)?.cpus();
+    let own = Affinity::of(0).map_err(MeasureError::Pinning)?.cpus();
+    let set = subject.target.context.inherited.affinity().map(Affinity::cpus);
+    let allowed = set.map_or_else(|| own.clone(), |set| own.intersection(&set));
     let begun = Instant::now();
     // A thread of its own is pinned, and traces what it started.
     std::thread::scope(|scope| {

@@ -53,10 +53,11 @@ pub(crate) fn predict_each(
         // Each core has the whole time for itself, after the program was recorded.
         let ends = Instant::now() + request.max_time;
         match recorded.predict(std::slice::from_ref(&job.cores[at]), ends, &Unwatched, stop) {
+            // What was cut short is predicted again by who resumes the sweep.
+            _ if stop.load(Ordering::Relaxed) => {}
             Ok(predicted) => {
                 predicted.into_iter().for_each(|it| done(*place, Ok(core.with_timing_caveat(it))));
             }
-            Err(_) if stop.load(Ordering::Relaxed) => {}
             Err(error) => done(*place, Err(error)),
         }
     });

@@ -21,6 +21,7 @@ pub use cores::CoreVariant;
 pub(crate) use each::predict_each;
 pub use error::PredictRequestError;
 pub use prepared::PreparedPrediction;
+pub(crate) use process::FollowedTarget;
 pub(crate) use program::command_target;
 pub use program::{ProgramRequest, TracedProgram};
 

@@ -10,16 +10,18 @@ use crate::PredictError;
 use crate::limit::until;
 
 /// A program that does the work of a command, and what is known of its processes.
-pub(super) struct FollowedTarget {
-    pub(super) target: Target,
-    pub(super) caveats: Vec<Caveat>,
+pub(crate) struct FollowedTarget {
+    /// The program.
+    pub(crate) target: Target,
+    /// The caveats about its processes.
+    pub(crate) caveats: Vec<Caveat>,
     /// True if it works for a time, so that a slower run does less.
-    pub(super) is_timed: bool,
+    pub(crate) is_timed: bool,
 }
 
 impl FollowedTarget {
     /// A program that can run only once.
-    pub(super) fn unknown(target: Target) -> Self {
+    pub(crate) fn unknown(target: Target) -> Self {
         let sentence = "It is not known whether processes that the program starts do its work, since it reads a pipe and ran \
                         only once.";
         let caveats = vec![Caveat::new("processes-unknown", sentence)];
@@ -31,7 +33,7 @@ impl FollowedTarget {
     ///
     /// # Errors
     /// If other processes do the work, or the program cannot be run without what comes before it.
-    pub(super) fn of(
+    pub(crate) fn of(
         target: Target,
         (which, counts_from): (&str, Option<SystemCall>),
         end: Instant,
@@ -39,7 +41,7 @@ impl FollowedTarget {
     ) -> Result<Self, PredictError> {
         match until(end, stop, |stop| Survey::run(&target, stop)) {
             _ if stop.load(Ordering::Relaxed) => {
-                Err(PredictError::Interrupted { during: "traced" })
+                Err(PredictError::Interrupted { during: "run to see its processes" })
             }
             Ok(survey) => Self::from_survey(target, (which, counts_from), &survey),
             // Where it cannot be run at all, the tracer says so.

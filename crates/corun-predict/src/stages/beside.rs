@@ -1,6 +1,6 @@
 //! Beside: the recorded windows on a core, alone and with other hardware threads that are busy.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use corun_model::CoreModel;
@@ -39,6 +39,8 @@ pub(crate) struct BesideWindows {
     pub(super) other_alone: Option<SimulatedWindows>,
     /// The other program beside this one, a result for each pass.
     pub(super) other: Vec<SimulatedWindows>,
+    /// The share of the other program's windows that was not simulated.
+    pub(super) missing_of_other: f64,
 }
 
 /// Passes of a run that was simulated whole: its interval comes from them.
@@ -77,6 +79,7 @@ impl BesideWindows {
             apart: with(self.apart, other.apart),
             other_alone: with(self.other_alone, other.other_alone),
             other: passes(self.other, other.other),
+            missing_of_other: self.missing_of_other,
         }
     }
 }
@@ -115,6 +118,11 @@ pub(crate) struct CoreRuns {
 }
 
 impl CoreRuns {
+    /// True if something was not simulated, since the time was over.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.missing > 0.0 || self.beside.iter().any(BesideRun::is_cut)
+    }
+
     /// These windows and those of another recording of the same run.
     pub(crate) fn with(self, other: Self) -> Self {
         let pairs = self.beside.into_iter().zip(other.beside);
@@ -144,7 +152,9 @@ impl CoreRuns {
         }
         let mut plans = Vec::new();
         let runs_copies = |it: &&Placement| !ThreadsRun::has(job, core.model, recorded, **it);
-        for &placement in job.beside.placements.iter().filter(runs_copies) {
+        // Where nothing was recorded of the other program, nothing is known beside it.
+        let is_known = job.beside.other.is_some() == runs.other.is_some();
+        for &placement in job.beside.placements.iter().filter(|it| is_known && runs_copies(it)) {
             let plan = |setting: Option<&String>, model| Planned {
                 placement,
                 threads: threads(placement, &fitted.model, runs.other.is_some()),
@@ -165,20 +175,16 @@ impl CoreRuns {
         let beside = beside.collect::<Result<Vec<_>, SimulationError>>()?;
         let all: Vec<&WindowSimulation<'_>> = std::iter::once(&alone).chain(&beside).collect();
         let simulated = until(ends, stop, |stop| simulate(job.jobs, &all, progress, stop))?;
-        let mut missing = simulated.missing;
-        let mut done = simulated.runs.into_iter();
-        let mut own = done.next().flatten();
-        if own.is_none() && !stop.load(Ordering::Relaxed) {
-            // A late answer says more than none: one section of the program alone is simulated to its end.
-            let late = simulate(job.jobs, &all[..1], progress, stop)?;
-            (own, missing) = (late.runs.into_iter().next().flatten(), late.missing);
-        }
-        let alone = own.ok_or(PredictError::Interrupted { during: "simulated" })?;
+        let mut done = simulated.runs.into_iter().zip(simulated.missing);
+        let (alone, missing) = done.next().expect("one is alone");
+        let alone = alone.ok_or(PredictError::Interrupted { during: "simulated" })?;
         let mut beside: Vec<BesideRun> = plans.into_iter().map(BesideRun::empty).collect();
         for (run, tasks) in beside.iter_mut().zip(&tasks) {
-            for (task, simulated) in tasks.iter().zip(&mut done) {
+            for (task, (simulated, missing)) in tasks.iter().zip(&mut done) {
                 match simulated {
-                    Some(SimulatedRun { windows, .. }) => run.windows.put(task.role, windows),
+                    Some(SimulatedRun { windows, .. }) => {
+                        run.windows.put(task.role, windows, missing);
+                    }
                     None => run.windows.is_cut = true,
                 }
             }
@@ -191,7 +197,10 @@ impl CoreRuns {
 }
 
 impl BesideWindows {
-    fn put(&mut self, role: Role, windows: SimulatedWindows) {
+    fn put(&mut self, role: Role, windows: SimulatedWindows, missing: f64) {
+        if role == Role::OtherAlone {
+            self.missing_of_other = missing;
+        }
         match role {
             Role::Alone => self.alone = Some(windows),
             Role::Pass => self.passes.push(windows),
@@ -205,7 +214,7 @@ impl BesideWindows {
 impl BesideRun {
     /// True if something of it was not simulated, since the time was over.
     pub(crate) fn is_cut(&self) -> bool {
-        self.windows.is_cut
+        self.windows.is_cut || self.windows.missing_of_other > 0.0
     }
 
     fn empty(plan: Planned<'_>) -> Self {

@@ -190,23 +190,26 @@ fn why_without_figure(is_simulated: bool, cut: Option<bool>) -> (&'static str, &
 /// Caveats of a prediction that the limit or the user cut short.
 fn of_limit(report: &Report<'_>) -> Vec<Caveat> {
     let allowed = humantime::format_duration(report.job.limit.max_time());
-    let is_over = format!("The time allowed ({allowed}) was over");
-    let of_run = report.recorded.cut.map(|all| {
+    let why = |by_user| match by_user {
+        true => "It was ended by the user".to_owned(),
+        false => format!("The time allowed ({allowed}) was over"),
+    };
+    let of_run = report.recorded.cut.map(|cut| {
+        let all = cut.instructions.filter(|all| *all > report.recorded.instructions);
         let all = all.map(|all| format!(" of {all}")).unwrap_or_default();
+        let more = if cut.by_user { "" } else { " More --max-time sees more." };
         format!(
-            "{is_over} while the program was traced: the figures are of its first {}{all} instructions, and the rest may be \
-             otherwise. More --max-time sees more.",
+            "{} while the program was traced: the figures are of its first {}{all} instructions, and the rest may be \
+             otherwise.{more}",
+            why(cut.by_user),
             report.recorded.instructions
         )
     });
     let of_windows = report.is_cut.then(|| {
-        let why = match report.was_interrupted {
-            true => "It was ended by the user",
-            false => is_over.as_str(),
-        };
         format!(
-            "{why} while it was simulated: {:.0} % of the windows are missing, and the intervals hold what these may add; what \
+            "{} before all was simulated: {:.0} % of the windows are missing, and the intervals hold what these may add; what \
              has no figure was not simulated.",
+            why(report.was_interrupted),
             100.0 * report.missing
         )
     });

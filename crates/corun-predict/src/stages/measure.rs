@@ -61,12 +61,8 @@ impl MeasuredProgram {
                 let readings = rings.map(|rings| (rings, measured.readings));
                 Ok(Self { runs: Some(measured.runs), readings, caveats })
             }
-            Ok(None) if stop.load(Ordering::Relaxed) => {
-                Err(PredictError::Interrupted { during: "measured" })
-            }
             Ok(None) => {
-                let sentence =
-                    "It was not measured: its first run was longer than there was time for.";
+                let sentence = format!("It was not measured: {}.", why_not(stop));
                 caveats.push(Caveat::new("not-measured", sentence));
                 Ok(Self { runs: None, readings: None, caveats })
             }
@@ -76,6 +72,14 @@ impl MeasuredProgram {
                 Ok(Self { runs: None, readings: None, caveats })
             }
         }
+    }
+}
+
+/// The reason why no run was measured.
+fn why_not(stop: &AtomicBool) -> &'static str {
+    match stop.load(Ordering::Relaxed) {
+        true => "it was ended by the user before a run was over",
+        false => "its first run was longer than there was time for",
     }
 }
 
@@ -108,7 +112,7 @@ impl MeasuredOther {
             Subject { target, from: None, thread: run.thread.0 as usize, ending: run.ending };
         let ends = job.limit.measuring_ends();
         let part = budget / PART_OF_OTHER;
-        let without = |why| {
+        let without = |why: &str| {
             let sentence = format!("The other program was not measured: {why}.");
             Some(Caveat::new("other-not-measured", sentence))
         };
@@ -118,11 +122,8 @@ impl MeasuredOther {
         }
         match until(ends, stop, |stop| measure(subject, part, None, |_, _| {}, stop)) {
             Ok(Some(measured)) => Ok(Self { run, runs: Some(measured.runs), caveat: None }),
-            Ok(None) if stop.load(Ordering::Relaxed) => {
-                Err(PredictError::Interrupted { during: "measured" })
-            }
             Ok(None) => {
-                let caveat = without("its first run was longer than there was time for");
+                let caveat = without(why_not(stop));
                 Ok(Self { run, runs: None, caveat })
             }
             Err(error) => {

@@ -12,8 +12,8 @@ use corun_record::{
 use corun_trace::Ending;
 
 use super::RecordedRun;
+use crate::Job;
 use crate::hardware::{Slice, of_one_core, on_siblings};
-use crate::{Job, PredictError};
 
 /// Runs measured on siblings; nothing where that was not asked for.
 #[derive(Default)]
@@ -33,19 +33,17 @@ impl SiblingRuns {
         recorded: &RecordedRun,
         progress: &dyn Progress,
         stop: &AtomicBool,
-    ) -> Result<Self, PredictError> {
-        let Some(asked) = &job.measure_siblings else { return Ok(Self::default()) };
+    ) -> Self {
+        let Some(asked) = &job.measure_siblings else { return Self::default() };
         if recorded.cut.is_some() {
-            return Ok(Self::without("only the beginning of its run is predicted"));
+            return Self::without("only the beginning of its run is predicted");
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Self::without("it was ended by the user before");
         }
         progress.begin(Stage::new("measuring siblings", "blocks", None));
         let placements = placements(&job.beside.placements, job.beside.stacked);
-        let runs =
-            asked.measure(job.machine, placements, (recorded.ending, job.beside.seed), progress);
-        match stop.load(Ordering::Relaxed) {
-            true => Err(PredictError::Interrupted { during: "measured" }),
-            false => Ok(runs),
-        }
+        asked.measure(job.machine, placements, (recorded.ending, job.beside.seed), progress)
     }
 
     fn without(reason: &str) -> Self {

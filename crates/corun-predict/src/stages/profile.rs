@@ -39,8 +39,11 @@ impl ProfiledRun {
             progress.begin(Stage::new(what, "", None));
             let found = until(ends, stop, |stop| run(job, subject.target, pre_run, stop))?;
             let was_interrupted = found.traced.ending == Ending::Interrupted;
-            if was_interrupted && !stop.load(Ordering::Relaxed) {
-                return Self::beginning(job, subject);
+            if was_interrupted {
+                return match stop.load(Ordering::Relaxed) {
+                    true => Err(PredictError::Interrupted { during: COUNTED }),
+                    false => Self::beginning(job, subject),
+                };
             }
             PredictError::check_ending(subject.target, &found.traced)?;
             result = Some(found);
@@ -64,6 +67,9 @@ impl ProfiledRun {
     }
 }
 
+/// The stage, in an error that says what was interrupted.
+const COUNTED: &str = "run to count its instructions";
+
 /// Instructions in a second that the quicker tracers record, at least.
 const RATE: f64 = 2e7;
 
@@ -80,7 +86,7 @@ fn run(
         // A program that dies before its first event looks like a tracer failure: run it natively to distinguish them.
         match Native::run(target, stop).map(|native| native.ending) {
             Ok(Ending::Killed(signal)) => PredictError::killed(target, signal),
-            Ok(Ending::Interrupted) => PredictError::Interrupted { during: "traced" },
+            Ok(Ending::Interrupted) => PredictError::Interrupted { during: COUNTED },
             _ => PredictError::Trace(error),
         }
     })

@@ -206,19 +206,14 @@ impl Report<'_> {
         let alone = run.windows.alone.as_ref().unwrap_or(&self.simulated.windows);
         let found = slowdown(alone, passes, self.extrapolated.instructions)?;
         let is_known = !run.windows.is_cut || found.low < found.high;
-        is_known.then(|| self.with_missing_of(&found, run.threads))
+        is_known.then(|| with_missing_of(&found, self.missing, run.threads))
     }
 
     fn slowdown_of_other(&self, run: &BesideRun) -> Option<Estimate> {
         let alone = run.windows.other_alone.as_ref()?;
         let beside: Vec<_> = run.windows.other.iter().collect();
         let found = slowdown(alone, &beside, self.other?.run.thread_instructions)?;
-        Some(self.with_missing_of(&found, run.threads))
-    }
-
-    /// A slowdown by so many threads, where windows are missing: these run between as alone and as in turns.
-    fn with_missing_of(&self, found: &Estimate, threads: u32) -> Estimate {
-        with_missing(found, self.missing, [1.0, f64::from(threads)])
+        Some(with_missing_of(&found, run.windows.missing_of_other, run.threads))
     }
 
     fn what_if(&self) -> Vec<WhatIf> {
@@ -318,6 +313,11 @@ impl Report<'_> {
         let on_siblings = self.siblings.observations.iter().cloned();
         observations.chain(beside).chain(on_siblings).collect()
     }
+}
+
+/// A slowdown by so many threads, where such a share of the windows is missing: these run between as alone and as in turns.
+fn with_missing_of(found: &Estimate, missing: f64, threads: u32) -> Estimate {
+    with_missing(found, missing, [1.0, f64::from(threads)])
 }
 
 /// A placement on a model, and what it does to the program.

@@ -15,9 +15,10 @@ use crate::siblings::slowdown;
 use crate::{Core, Job, PredictError};
 
 /// Simulates the windows on each of these cores: those of the recorded run, and of further rounds of recording where the
-/// slowdown's interval on some core is wider than the precision of the job. Cores for which there is no time are left out.
+/// slowdown's interval on some core is wider than the precision of the job, up to so many rounds. Cores for which there is no
+/// time are left out.
 pub(crate) fn simulate_rounds(
-    job: &Job<'_>,
+    (job, rounds): (&Job<'_>, u32),
     (recorded, other): (&RecordedRun, Option<&RecordedRun>),
     (cores, fitted): (&[Core<'_>], &[FittedModel]),
     (ends, progress, stop): (Instant, &dyn Progress, &AtomicBool),
@@ -31,6 +32,9 @@ pub(crate) fn simulate_rounds(
         for (at, (core, fitted)) in cores.iter().zip(fitted).enumerate() {
             // What is left of the time is for all cores that are left.
             let now = Instant::now();
+            if now >= ends && !done.is_empty() {
+                break;
+            }
             let left = ends.saturating_duration_since(now) / (cores.len() - at) as u32;
             let course = (now + left, progress, stop);
             match CoreRuns::of((job, seed), core, recorded, runs, fitted, course) {
@@ -44,8 +48,8 @@ pub(crate) fn simulate_rounds(
     let begun = Instant::now();
     let mut done = round(0, recorded)?;
     let mut longest = begun.elapsed();
-    for number in 1..job.rounds {
-        let is_cut = done.len() < cores.len() || done.iter().any(|it| it.missing > 0.0);
+    for number in 1..rounds {
+        let is_cut = done.len() < cores.len() || done.iter().any(CoreRuns::is_cut);
         let begun = Instant::now();
         if is_cut || stop.load(Ordering::Relaxed) || begun + longest > ends {
             break;
@@ -60,9 +64,8 @@ pub(crate) fn simulate_rounds(
             Err(error) => Err(error),
         };
         // A round that is not whole adds nothing.
-        let is_whole = |more: &Vec<CoreRuns>| {
-            more.len() == cores.len() && more.iter().all(|it| it.missing == 0.0)
-        };
+        let is_whole =
+            |more: &Vec<CoreRuns>| more.len() == cores.len() && !more.iter().any(CoreRuns::is_cut);
         let more = match more {
             Ok(more) if is_whole(&more) => more,
             Err(error) if !error.is_cut() => return Err(error),

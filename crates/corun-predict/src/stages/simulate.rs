@@ -1,11 +1,13 @@
 //! Simulate: windows on core models, several sections of them at a time.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_record::{DetailedCost, Progress, SimulationCost, Stage};
-use corun_sim::{Mode, SimulatedWindows, SimulationError, WindowSimulation, in_parallel};
+use corun_sim::{
+    Mode, SimulatedSection, SimulatedWindows, SimulationError, WindowSimulation, in_parallel,
+};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 
@@ -28,13 +30,18 @@ impl SimulatedRun {
 
 /// Simulations, as far as they were done.
 pub(super) struct Simulations {
-    /// Each in its order; none of which nothing is known. Those with as many sections as the first have the same windows.
+    /// Each in its order; none of which too little is known. Those of the same run have the same windows.
     pub(super) runs: Vec<Option<SimulatedRun>>,
-    /// The share of the first one that is missing.
-    pub(super) missing: f64,
+    /// The share of the windows that is missing, of each.
+    pub(super) missing: Vec<f64>,
 }
 
-/// All of these simulations, in their order, so many sections at a time, until `stop` is set.
+/// The part of another simulation's windows that one has to have, or it has no result: with fewer, too little would be left
+/// of all of them.
+const LEAST_COMMON: usize = 4;
+
+/// All of these simulations, in their order, so many sections at a time, until `stop` is set. Of the first one there is a result
+/// in any case.
 ///
 /// # Errors
 /// If one fails.
@@ -58,15 +65,16 @@ pub(super) fn simulate(
     });
     let done = in_parallel(jobs, tasks.len(), |at| {
         let (number, section) = tasks[at];
-        if stop.load(Ordering::Relaxed) {
+        let is_over = || stop.load(Ordering::Relaxed);
+        if at > 0 && is_over() {
             return Ok(None);
         }
         let mut meter = Meter::begin()?;
         let mut cpu_time = Ok(());
-        let simulated = simulations[number].simulate(section, |done, next| {
-            progress.advance(done);
-            cpu_time = meter.note(done, next);
-            cpu_time.is_ok() && !stop.load(Ordering::Relaxed)
+        let simulated = simulations[number].simulate(section, |step| {
+            progress.advance(step.instructions);
+            cpu_time = meter.note(step.instructions, step.next);
+            cpu_time.is_ok() && (!is_over() || at == 0 && !step.has_result)
         })?;
         cpu_time?;
         Ok::<_, PredictError>(simulated.map(|simulated| (simulated, meter.cost)))
@@ -74,36 +82,102 @@ pub(super) fn simulate(
     let done = done.into_iter().collect::<Result<Vec<_>, PredictError>>()?;
     let mut done: BTreeMap<_, _> =
         tasks.iter().copied().zip(done).filter_map(|(task, it)| Some((task, it?))).collect();
-    // Windows are compared with the same windows.
-    let sections = simulations.first().map_or(0, |it| it.sections());
-    let alike: Vec<usize> =
-        (0..simulations.len()).filter(|at| simulations[*at].sections() == sections).collect();
-    let is_common = |section: &usize| alike.iter().all(|at| done.contains_key(&(*at, *section)));
-    let common: Vec<usize> = match sections {
-        // Of one section each result counts by itself.
-        0 | 1 => (0..sections).collect(),
-        _ => (0..sections).filter(is_common).collect(),
+    let mut of = |number: usize| {
+        let sections = 0..simulations[number].sections();
+        let done = sections.map(|section| done.remove(&(number, section)));
+        Done::of(done.collect())
     };
-    let instructions = |of: &mut dyn Iterator<Item = usize>| {
-        of.map(|section| simulations[0].instructions(section)).sum::<u64>() as f64
+    let mut all: Vec<Option<Done>> = (0..simulations.len()).map(&mut of).collect();
+    let mut found = Simulations {
+        runs: simulations.iter().map(|_| None).collect(),
+        missing: vec![0.0; simulations.len()],
     };
-    let all = instructions(&mut (0..sections));
-    let done_of_all = instructions(&mut common.iter().copied());
-    let missing = if all > 0.0 { 1.0 - done_of_all / all } else { 0.0 };
-    let joined = simulations.iter().enumerate().map(|(number, of)| {
-        let wanted = match of.sections() == sections {
-            true => common.clone(),
-            false => (0..of.sections()).collect(),
+    for first in 0..simulations.len() {
+        let has_windows_of = |other: &usize| simulations[first].has_windows_of(simulations[*other]);
+        if (0..first).any(|before| has_windows_of(&before)) {
+            continue;
+        }
+        let alike: Vec<usize> = (first..simulations.len()).filter(has_windows_of).collect();
+        let instructions = {
+            let of = simulations[first];
+            (0..of.sections()).map(|section| of.counted(section)).sum()
         };
-        let parts: Option<Vec<_>> =
-            wanted.iter().map(|section| done.remove(&(number, *section))).collect();
-        let Some(parts) = parts.filter(|parts| !parts.is_empty()) else { return Ok(None) };
-        let (parts, costs): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let cost = costs.into_iter().reduce(sum).expect("there is a part");
-        Ok(Some(SimulatedRun { windows: of.join(parts)?, cost }))
-    });
-    let runs = joined.collect::<Result<_, SimulationError>>()?;
-    Ok(Simulations { runs, missing })
+        let group = alike.iter().map(|at| all[*at].take()).collect();
+        let (group, missing) = common(group, instructions);
+        for (at, done) in alike.into_iter().zip(group) {
+            let joined = done.map(|Done { sections, cost, .. }| {
+                let windows = simulations[at].join(sections)?;
+                Ok::<_, SimulationError>(SimulatedRun { windows, cost })
+            });
+            found.runs[at] = joined.transpose()?;
+            found.missing[at] = missing;
+        }
+    }
+    Ok(found)
+}
+
+/// The sections of a simulation that are done, and their cost.
+struct Done {
+    sections: Vec<SimulatedSection>,
+    cost: SimulationCost,
+    is_whole: bool,
+}
+
+impl Done {
+    /// None if nothing is done.
+    fn of(sections: Vec<Option<(SimulatedSection, SimulationCost)>>) -> Option<Self> {
+        let is_done = |it: &Option<(SimulatedSection, _)>| {
+            it.as_ref().is_some_and(|(section, _)| section.is_whole())
+        };
+        let is_whole = sections.iter().all(is_done);
+        let (sections, costs): (Vec<_>, Vec<_>) = sections.into_iter().flatten().unzip();
+        Some(Self { sections, cost: costs.into_iter().reduce(sum)?, is_whole })
+    }
+
+    fn begins(&self) -> BTreeSet<u64> {
+        self.sections.iter().flat_map(SimulatedSection::begins).collect()
+    }
+
+    fn in_pieces(self) -> Self {
+        let sections = self.sections.into_iter().map(SimulatedSection::in_pieces).collect();
+        Self { sections, ..self }
+    }
+}
+
+/// Simulations of the same run, of which the first is what others are compared with, with the windows that all of them have;
+/// where the first has no two windows, with their pieces. And the share that is missing of a run whose windows have so many
+/// instructions.
+fn common(mut all: Vec<Option<Done>>, instructions: u64) -> (Vec<Option<Done>>, f64) {
+    let Some(Some(first)) = all.first() else { return (all, 1.0) };
+    if all.iter().all(|it| it.as_ref().is_some_and(|it| it.is_whole)) {
+        return (all, 0.0);
+    }
+    let is_whole = first.is_whole;
+    if first.begins().len() < 2 {
+        all = all.into_iter().map(|it| it.map(Done::in_pieces)).collect();
+    }
+    let windows = |all: &[Option<Done>]| all[0].as_ref().map_or(0, |it| it.begins().len());
+    let windows_of_first = windows(&all);
+    let mut kept = None;
+    for it in &mut all {
+        let Some(own) = it.as_ref().map(Done::begins) else { continue };
+        let before = kept.as_ref().unwrap_or(&own);
+        let common: BTreeSet<u64> = before.intersection(&own).copied().collect();
+        match common.len() * LEAST_COMMON < before.len() {
+            true => *it = None,
+            false => kept = Some(common),
+        }
+    }
+    let kept = kept.unwrap_or_default();
+    let sections = all.iter_mut().flatten().flat_map(|it| &mut it.sections);
+    sections.for_each(|section| section.retain(|begin| kept.contains(&begin)));
+    if is_whole && windows(&all) == windows_of_first {
+        return (all, 0.0);
+    }
+    let left = all.iter().take(1).flatten().flat_map(|it| &it.sections);
+    let left: u64 = left.map(SimulatedSection::instructions).sum();
+    let missing = 1.0 - left as f64 / instructions.max(1) as f64;
+    (all, missing.max(0.0))
 }
 
 /// Orders numbers so that the first of them lie everywhere among the others (van der Corput 1935).
@@ -253,7 +327,7 @@ mod tests {
         let of = |cpus| {
             let Simulations { runs, missing } =
                 on(cpus, &AtomicBool::new(false), &Unwatched).unwrap();
-            assert!(missing.abs() < 1e-9, "{missing}");
+            assert_eq!(missing, [0.0; 5]);
             runs.into_iter().collect::<Option<Vec<_>>>().unwrap()
         };
         let (one, many) = (of(1), of(3));
@@ -302,14 +376,39 @@ mod tests {
         }
     }
 
+    /// Simulated until so many instructions are done, of all simulations together.
+    fn until(instructions: u64) -> Simulations {
+        let stop = AtomicBool::new(instructions == 0);
+        on(1, &stop, &StopsAt(AtomicU64::new(instructions), &stop)).unwrap()
+    }
+
     #[test]
-    fn it_stops_on_request_with_what_is_done() {
-        let stopped = on(2, &AtomicBool::new(true), &Unwatched).unwrap();
-        assert!(stopped.runs.iter().all(Option::is_none));
-        let stop = AtomicBool::new(false);
-        // The first of one section is done, and the others are not.
-        let part = on(1, &stop, &StopsAt(AtomicU64::new(130_000), &stop)).unwrap();
-        assert!(part.runs[0].is_some() && part.runs[1..].iter().all(Option::is_none));
+    fn what_is_done_when_it_stops_is_the_result_and_the_same_windows_are_compared() {
+        let whole = until(u64::MAX).runs.into_iter().collect::<Option<Vec<_>>>().unwrap();
+        let own = |of: &Simulations| of.runs[0].as_ref().expect("a result").windows.clone();
+        let first = &whole[0].windows;
+        assert_eq!(first.windows.len(), 3);
+        // Of one that is stopped at once the first two windows are there, and the interval is to hold the third.
+        let least = until(0);
+        assert_eq!(own(&least).windows, first.windows[..2]);
+        assert!((least.missing[0] - 1.0 / 3.0).abs() < 0.01, "{:?}", least.missing);
+        assert!(least.runs[1..].iter().all(Option::is_none));
+        // The first is done, and the second has two windows of three: these are compared.
+        let part = until(126_000 + 100_000);
+        assert_eq!(own(&part).windows, first.windows[..2]);
+        let beside = part.runs.iter().flatten().nth(1).expect("one beside");
+        let begins =
+            |of: &SimulatedWindows| of.windows.iter().map(|it| it.begin).collect::<Vec<_>>();
+        assert_eq!(begins(&beside.windows), begins(&own(&part)));
+        assert_eq!(part.runs.iter().flatten().count(), 2);
+        // The second has no window yet.
+        let alone = until(126_000 + 10_000);
+        assert_eq!((&own(&alone), alone.missing[0]), (first, 0.0));
+        assert_eq!(alone.runs.iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn results_are_found_in_the_order_of_the_run() {
         let mut spread: Vec<usize> = (0..8).collect();
         spread.sort_by_key(|it| spread_order(*it));
         assert_eq!(spread, [0, 4, 2, 6, 1, 5, 3, 7]);

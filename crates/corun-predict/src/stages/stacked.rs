@@ -73,14 +73,20 @@ pub(crate) fn stacked(
     };
     let is_known = !refills.is_cut || refills.cycles.len() >= FEWEST;
     Ok(StackedRun {
-        caveat: refills.is_cut.then(|| cut(job.limit.max_time(), refills.cycles.len())),
+        caveat: refills.is_cut.then(|| {
+            let by_user = stop.load(Ordering::Relaxed);
+            cut(job.limit.max_time(), refills.cycles.len(), by_user)
+        }),
         predicted: is_known.then_some(predicted),
     })
 }
 
-/// Caveat that the time was used up after so many places.
-fn cut(max_time: Duration, places: usize) -> Caveat {
-    let after = format!("The time allowed ({max_time:?}) was used up");
+/// Caveat that the time was used up, or the user ended it, after so many places.
+fn cut(max_time: Duration, places: usize, by_user: bool) -> Caveat {
+    let after = match by_user {
+        true => "It was ended by the user".to_owned(),
+        false => format!("The time allowed ({max_time:?}) was used up"),
+    };
     let sentence = match places {
         0..FEWEST => format!(
             "{after} before time slices were simulated at two places of the run, so that stacked has no figure."
@@ -89,7 +95,8 @@ fn cut(max_time: Duration, places: usize) -> Caveat {
             "{after} while time slices were simulated: stacked rests on the first {places} places of the run alone."
         ),
     };
-    Caveat::new("time-slices-cut", format!("{sentence} More --max-time simulates more."))
+    let more = if by_user { "" } else { " More --max-time simulates more." };
+    Caveat::new("time-slices-cut", format!("{sentence}{more}"))
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -121,9 +128,11 @@ mod tests {
 
     #[test]
     fn what_was_cut_is_said_with_what_is_left() {
-        let of = |places| cut(Duration::from_secs(10), places).sentence;
+        let of = |places| cut(Duration::from_secs(10), places, false).sentence;
         assert!(of(1).contains("(10s) was used up before") && of(1).contains("no figure"));
         assert!(of(3).contains("the first 3 places"), "{}", of(3));
+        let by_user = cut(Duration::from_secs(10), 1, true).sentence;
+        assert!(by_user.contains("by the user before") && !by_user.contains("--max-time"));
     }
 
     #[test]

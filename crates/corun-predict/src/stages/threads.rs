@@ -21,7 +21,7 @@ use corun_trace::{ProcessContext, Target, ThreadId, TracePlan, count_quietly, tr
 
 use super::{FittedModel, RecordedRun};
 use crate::estimate::{LEVEL, over};
-use crate::request::command_target;
+use crate::request::{FollowedTarget, command_target};
 use crate::{Core, Job, PredictError, Sampling};
 
 /// Instructions of a run that is recorded whole, all threads together.
@@ -113,8 +113,9 @@ impl ThreadTraces {
                         continue;
                     }
                     let target = match &job.beside.workers {
-                        Some(own) => own.target(workers)?,
-                        None => job.target.clone(),
+                        // The job's target is the program with one worker.
+                        Some(own) if workers > 1 => followed(job, own.target(workers)?, stop)?,
+                        _ => job.target.clone(),
                     };
                     by_workers.insert(workers, Windows::of(job, &target, progress, stop)?);
                 }
@@ -122,6 +123,13 @@ impl ThreadTraces {
         }
         Ok(Self { by_workers })
     }
+}
+
+/// The program that does the work of a command with several workers.
+fn followed(job: &Job<'_>, target: Target, stop: &AtomicBool) -> Result<Target, PredictError> {
+    let which = ("The program with several workers", job.from);
+    let found = FollowedTarget::of(target, which, job.limit.measuring_ends(), stop)?;
+    Ok(found.target)
 }
 
 impl Windows {

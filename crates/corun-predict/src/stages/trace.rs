@@ -33,12 +33,22 @@ pub(crate) struct RecordedRun {
     pub(super) instructions: u64,
     /// Instructions of the whole run when they were counted, and when it was recorded, if both were.
     pub(super) both_counts: Option<(u64, u64)>,
-    /// Instructions of the whole run, if they are known, where the time was over before the run ended.
-    pub(super) cut: Option<Option<u64>>,
+    /// Where the run was ended before its end.
+    pub(super) cut: Option<Cut>,
+}
+
+/// A run of which only the beginning is recorded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    /// Instructions of the part that counts, if they are known.
+    pub(super) instructions: Option<u64>,
+    /// True if the user ended it, and not the limit.
+    pub(super) by_user: bool,
 }
 
 impl RecordedRun {
-    /// Runs the program under the tracer, up to its end or until the time is over: then it is the beginning of the run.
+    /// Runs the program under the tracer, up to its end or until the time is over or the user ends it: then it is the beginning
+    /// of the run.
     pub(crate) fn of(
         job: &Job<'_>,
         subject: Subject<'_>,
@@ -61,8 +71,9 @@ impl RecordedRun {
         });
         let (outcome, _) = traced.map_err(PredictError::Trace)?;
         let was_interrupted = outcome.traced.ending == Ending::Interrupted;
-        let is_cut = is_cut || was_interrupted && !stop.load(Ordering::Relaxed);
-        if !(is_cut && was_interrupted) {
+        let by_user = was_interrupted && stop.load(Ordering::Relaxed);
+        let is_cut = is_cut || was_interrupted;
+        if !was_interrupted {
             PredictError::check_ending(subject.target, &outcome.traced)?;
         }
         let input = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
@@ -74,8 +85,12 @@ impl RecordedRun {
                     busiest(&trace, &plan, all).ok_or(PredictError::TooShort { total: all })?;
                 (thread, own, all)
             }
-            true => beginning(&trace, before).ok_or(PredictError::time_up(job, "traced"))?,
+            true => beginning(&trace, before).ok_or(match by_user {
+                true => PredictError::Interrupted { during: "traced" },
+                false => PredictError::time_up(job, "traced"),
+            })?,
         };
+        let cut = Cut { instructions: instructions_of_all, by_user };
         Ok(Self {
             file,
             trace,
@@ -87,7 +102,7 @@ impl RecordedRun {
             thread_instructions,
             instructions,
             both_counts: counted.filter(|_| !is_cut).map(|it| (it, outcome.traced.instructions)),
-            cut: is_cut.then_some(instructions_of_all),
+            cut: is_cut.then_some(cut),
         })
     }
 

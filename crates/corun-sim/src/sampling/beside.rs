@@ -204,7 +204,7 @@ mod tests {
             let core = (&model, &timings);
             let siblings = siblings.to_vec();
             let windows = WindowSimulation::new(core, &run, siblings, PageSize::Small, 7).unwrap();
-            windows.run(|_, _| true).unwrap().unwrap()
+            windows.run(|_| true).unwrap().unwrap()
         };
         let beside = of(siblings);
         assert_eq!(beside, of(siblings), "the same seed gives the same windows");

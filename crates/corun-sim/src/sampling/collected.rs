@@ -1,30 +1,53 @@
-//! The windows of a simulation, as they are done.
+//! The windows of a section, as they are done: each with its counts, so that those of a section that was ended early are a
+//! result, too.
 
 use corun_trace::Phase;
 
 use super::intervals::Interval;
-use super::{EventCounts, Piece, SimulatedWindow};
-use crate::core::{CycleStack, State};
+use super::{EventCounts, Piece, SimulatedWindow, SimulatedWindows};
+use crate::core::State;
+use crate::simulate::Simulated;
+use crate::uops::Lowering;
 
 /// The windows that are done.
 pub(super) struct Collected {
-    windows: Vec<SimulatedWindow>,
-    stacks: Vec<CycleStack>,
+    windows: Vec<CountedWindow>,
+    part: Option<CountedWindow>,
     /// Of the window at work.
-    pieces: Vec<Piece>,
+    pieces: Vec<State>,
     /// Events since the last window.
     recorded: EventCounts,
-    together: State,
+    nothing: State,
     /// Instructions before what counts.
     not_counted: u64,
+}
+
+/// A window with its counts, and those of its pieces.
+#[derive(Debug)]
+struct CountedWindow {
+    window: SimulatedWindow,
+    state: State,
+    pieces: Vec<State>,
+}
+
+/// The windows of one section that are done.
+#[derive(Debug)]
+pub struct SimulatedSection {
+    windows: Vec<CountedWindow>,
+    /// The window within which the simulation was stopped, as far as it came.
+    part: Option<CountedWindow>,
+    nothing: State,
+    /// Counts of nothing in the section's code.
+    code: Simulated,
+    is_whole: bool,
 }
 
 impl Collected {
     /// Nothing yet, of a thread in this state.
     pub(super) fn new(state: State, not_counted: u64) -> Self {
-        let together = state.since(&state);
-        let (windows, stacks, pieces) = (Vec::new(), Vec::new(), Vec::new());
-        Self { windows, stacks, pieces, recorded: EventCounts::default(), together, not_counted }
+        let nothing = state.since(&state);
+        let (windows, part, pieces) = (Vec::new(), None, Vec::new());
+        Self { windows, part, pieces, recorded: EventCounts::default(), nothing, not_counted }
     }
 
     /// An interval begins.
@@ -34,7 +57,12 @@ impl Collected {
 
     /// A piece of a window is done.
     pub(super) fn piece(&mut self, state: State) {
-        self.pieces.push(Piece::of(&state));
+        self.pieces.push(state);
+    }
+
+    /// True if what is done has an interval: two pieces of windows at least.
+    pub(super) fn has_result(&self) -> bool {
+        self.pieces.len() + self.windows.iter().map(|it| it.pieces.len()).sum::<usize>() > 1
     }
 
     /// The interval is done.
@@ -44,21 +72,87 @@ impl Collected {
             self.recorded = self.recorded.plus(&events);
         }
         if interval.phase == Phase::Counted && state.retired > 0 {
-            self.windows.push(SimulatedWindow {
+            let pieces = std::mem::take(&mut self.pieces);
+            let window = SimulatedWindow {
                 begin: interval.place,
                 cycles: state.cycles,
                 events,
                 events_with_warm_up: std::mem::take(&mut self.recorded),
-                pieces: std::mem::take(&mut self.pieces),
+                pieces: pieces.iter().map(Piece::of).collect(),
                 weight: interval.weight,
-            });
-            self.together = self.together.plus(&state);
-            self.stacks.push(state.stack);
+            };
+            self.windows.push(CountedWindow { window, state, pieces });
         }
     }
 
+    /// The simulation stops within a window.
+    pub(super) fn stop(&mut self, interval: &Interval, state: State) {
+        let before = self.windows.len();
+        self.end(interval, state);
+        self.part = self.windows.drain(before..).next();
+    }
+
+    /// All windows of a section with this code; none if it was ended before there was one.
+    pub(super) fn all(self, is_whole: bool, code: &Lowering<'_>) -> Option<SimulatedSection> {
+        let Self { windows, part, nothing, .. } = self;
+        let code = Simulated::of(nothing.clone(), code);
+        let is_result = is_whole || !windows.is_empty() || part.is_some();
+        is_result.then_some(SimulatedSection { windows, part, nothing, code, is_whole })
+    }
+}
+
+impl SimulatedSection {
+    /// True if the section was simulated to its end.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Instructions of the thread before each window that is done, recorded or not.
+    pub fn begins(&self) -> impl Iterator<Item = u64> {
+        self.windows.iter().map(|it| it.window.begin)
+    }
+
+    /// Instructions of its windows.
+    pub fn instructions(&self) -> u64 {
+        self.windows.iter().map(|it| it.state.retired).sum()
+    }
+
+    /// Keeps the windows that begin at such places.
+    pub fn retain(&mut self, is_kept: impl Fn(u64) -> bool) {
+        self.windows.retain(|it| is_kept(it.window.begin));
+    }
+
+    /// Each piece of a window as a window of its own, also of one that is not done; all have the same weight.
+    #[must_use]
+    pub fn in_pieces(self) -> Self {
+        let windows = self.windows.into_iter().chain(self.part);
+        let windows = windows.flat_map(CountedWindow::in_pieces).collect();
+        Self { windows, part: None, ..self }
+    }
+
     /// The windows, the stack of each, and what all of them did.
-    pub(super) fn all(self) -> (Vec<SimulatedWindow>, Vec<CycleStack>, State) {
-        (self.windows, self.stacks, self.together)
+    pub(super) fn windows(self) -> SimulatedWindows {
+        let together = self.windows.iter().fold(self.nothing, |sum, it| sum.plus(&it.state));
+        let both = self.windows.into_iter().map(|it| (it.window, it.state.stack));
+        let (windows, stacks) = both.unzip();
+        SimulatedWindows { windows, stacks, together: self.code.counting(together) }
+    }
+}
+
+impl CountedWindow {
+    fn in_pieces(self) -> impl Iterator<Item = Self> {
+        let begin = self.window.begin;
+        (0..).zip(self.pieces).map(move |(number, state)| {
+            let (piece, pieces) = (Piece::of(&state), vec![state.clone()]);
+            let window = SimulatedWindow {
+                begin: begin + number * super::PIECE,
+                cycles: piece.cycles,
+                events: piece.events,
+                events_with_warm_up: piece.events,
+                pieces: vec![piece],
+                weight: None,
+            };
+            Self { window, state, pieces }
+        })
     }
 }

@@ -17,8 +17,9 @@ use crate::core::{CycleStack, State};
 use crate::simulate::Simulated;
 
 pub use beside::{MAX_LAG, Recording, Sibling};
+pub use collected::SimulatedSection;
 pub use refill::{Refills, simulate_refills};
-pub use simulation::{Mode, SampledRun, SimulatedSection, WindowSimulation};
+pub use simulation::{Mode, SampledRun, Step, WindowSimulation};
 
 /// Simulated counts of a thread in the counted windows of a trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -183,12 +184,12 @@ mod tests {
     }
 
     fn simulated(trace: &Trace) -> SimulatedWindows {
-        simulated_while(trace, |_, _| true).unwrap()
+        simulated_while(trace, |_| true).unwrap()
     }
 
     fn simulated_while(
         trace: &Trace,
-        goes_on: impl FnMut(u64, Mode) -> bool,
+        goes_on: impl FnMut(Step) -> bool,
     ) -> Option<SimulatedWindows> {
         let model = find("zen3").unwrap();
         let timings = TimingTable::of(&model).unwrap();
@@ -324,20 +325,71 @@ mod tests {
     #[test]
     fn it_stops_on_request() {
         let trace = trace(&[(Phase::Counted, 0, 500)]);
-        assert_eq!(simulated_while(&trace, |_, _| false), None);
-        let asked = std::cell::Cell::new(0);
-        let last = |_: u64, _| {
-            asked.set(asked.get() + 1);
-            true
+        assert_eq!(simulated_while(&trace, |_| false), None);
+    }
+
+    /// Stops after so many calls.
+    fn stops_after(trace: &Trace, calls: usize) -> Option<SimulatedWindows> {
+        let mut called = 0;
+        let goes_on = |_| {
+            called += 1;
+            called <= calls
         };
-        assert!(simulated_while(&trace, last).is_some());
-        let all_but_the_last = asked.get() - 1;
-        let mut left = all_but_the_last;
-        let stops = |_: u64, _| {
-            left -= 1;
-            left >= 0
-        };
-        assert_eq!(simulated_while(&trace, stops), None, "of {} questions", asked.get());
+        simulated_while(trace, goes_on)
+    }
+
+    #[test]
+    fn windows_that_are_done_when_it_stops_are_those_of_the_whole_simulation() {
+        use Phase::{Counted, WarmUp};
+        let three = trace(&[(WarmUp, 0, 4000), (Counted, 0, 2000)].repeat(3));
+        let whole = simulated(&three);
+        let mut found = Vec::new();
+        for calls in 0.. {
+            let part = stops_after(&three, calls);
+            let Some(part) = part.filter(|it| !it.windows.is_empty()) else { continue };
+            let done = part.windows.len();
+            assert_eq!(part.windows, whole.windows[..done]);
+            assert_eq!(part.stacks, whole.stacks[..done]);
+            let cycles: u64 = part.windows.iter().map(|it| it.cycles).sum();
+            assert_eq!(part.together.cycles, cycles);
+            found.push(done);
+            if part == whole {
+                break;
+            }
+        }
+        found.dedup();
+        assert_eq!(found, [1, 2, 3]);
+    }
+
+    #[test]
+    fn of_a_window_that_is_not_done_its_pieces_are_a_result() {
+        let one = trace(&[(Phase::Counted, 0, 50_000)]);
+        let whole = simulated(&one);
+        let pieces = &whole.windows[0].pieces;
+        assert_eq!(pieces.len(), 6);
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let run = SampledRun::of(Recording { trace: &one, thread: ThreadId(0), total: 0 }).unwrap();
+        let core = (&model, &timings);
+        let all = WindowSimulation::new(core, &run, Vec::new(), PageSize::Small, 0).unwrap();
+        let mut has_result = Vec::new();
+        let section = all.simulate(0, |step| {
+            has_result.push(step.has_result);
+            has_result.len() <= 3
+        });
+        assert_eq!(has_result, [false, false, true, true, true]);
+        let section = section.unwrap().unwrap();
+        assert_eq!((section.is_whole(), section.begins().count()), (false, 0));
+        let mut section = section.in_pieces();
+        assert_eq!(section.begins().collect::<Vec<_>>(), [0, PIECE, 2 * PIECE]);
+        section.retain(|begin| begin != PIECE);
+        assert_eq!(all.counted(0), 150_000);
+        let instructions = pieces[0].events.instructions + pieces[2].events.instructions;
+        assert_eq!(section.instructions(), instructions);
+        let found = all.join([section]).unwrap();
+        let cycles: Vec<u64> = found.windows.iter().map(|it| it.cycles).collect();
+        assert_eq!(cycles, [pieces[0].cycles, pieces[2].cycles]);
+        assert_eq!(found.together.cycles, cycles[0] + cycles[1]);
     }
 
     #[test]
@@ -345,7 +397,7 @@ mod tests {
         use Phase::{Counted, WarmUp};
         let trace = trace(&[(WarmUp, 0, 300_000), (Counted, 0, 2000), (Counted, 0, 50_000)]);
         let (mut warmed, mut timed, mut mode) = (0, 0, Mode::Warming);
-        let done = |instructions, next| {
+        let done = |Step { instructions, next, .. }: Step| {
             match mode {
                 Mode::Warming => warmed += instructions,
                 Mode::Detailed => timed += instructions,

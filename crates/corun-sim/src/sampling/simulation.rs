@@ -7,7 +7,7 @@ use corun_trace::format::FormatError;
 use corun_trace::{Phase, TouchedLine};
 
 use super::beside::{Course, Recording, Sibling};
-use super::collected::Collected;
+use super::collected::{Collected, SimulatedSection};
 use super::gaps::Gaps;
 use super::intervals::{Interval, before, intervals};
 use super::sections::Section;
@@ -17,7 +17,6 @@ use crate::machine::{DETAILED, Machine};
 use crate::memory::Pages;
 use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
-use crate::simulate::Simulated;
 use crate::uops::Lowering;
 
 /// Instructions between two calls of `goes_on` in a warm-up.
@@ -58,6 +57,17 @@ pub enum Mode {
     Detailed,
 }
 
+/// Progress of the simulation of a section.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// Instructions of the thread that are done since the step before.
+    pub instructions: u64,
+    /// Mode of those that follow.
+    pub next: Mode,
+    /// True if what is done by now is enough for an interval.
+    pub has_result: bool,
+}
+
 /// The windows of a thread on a core whose other hardware threads run `siblings`, which are not counted.
 ///
 /// A long run is simulated in sections, the same ones on any machine: each on a core of its own that is warmed by what
@@ -72,10 +82,6 @@ pub struct WindowSimulation<'a> {
     seed: u64,
     sections: Vec<Section>,
 }
-
-/// The windows of one section.
-#[derive(Debug)]
-pub struct SimulatedSection(SimulatedWindows);
 
 impl<'a> WindowSimulation<'a> {
     /// The windows of `run` on a core of this model; `seed` chooses how far apart copies are, and where pages of siblings
@@ -110,20 +116,31 @@ impl<'a> WindowSimulation<'a> {
         self.run.intervals[intervals.clone()].last().map_or(0, |last| last.end - begin)
     }
 
+    /// Instructions of a section's windows.
+    pub fn counted(&self, section: usize) -> u64 {
+        let own = self.run.intervals[self.sections[section].intervals.clone()].iter();
+        own.filter(|it| it.phase == Phase::Counted).map(|it| it.end - it.begin).sum()
+    }
+
+    /// True if the windows of both are the same.
+    pub fn has_windows_of(&self, other: &Self) -> bool {
+        std::ptr::eq(self.run, other.run)
+    }
+
     /// About what a section costs, relative to others.
     pub fn cost(&self, section: usize) -> u64 {
         self.instructions(section) * (1 + self.siblings.len() as u64)
     }
 
-    /// Simulates a section. `goes_on` is called now and then, and at the end, with how many instructions of the thread are
-    /// done since the last time, and how those that follow are simulated; when it says no, there is no result.
+    /// Simulates a section. `goes_on` is called now and then, and at the end; when it says no, the windows that are done are the
+    /// result, or what is done of the first one. None if nothing is.
     ///
     /// # Errors
     /// If a trace is damaged where it is read, or the core makes no progress.
     pub fn simulate(
         &self,
         section: usize,
-        mut goes_on: impl FnMut(u64, Mode) -> bool,
+        mut goes_on: impl FnMut(Step) -> bool,
     ) -> Result<Option<SimulatedSection>, SimulationError> {
         let section = &self.sections[section];
         let mut machine = self.machine(section)?;
@@ -138,9 +155,10 @@ impl<'a> WindowSimulation<'a> {
         let early = section.place.saturating_sub(machine.source(0, 0).place());
         let origin = section.begin - early.min(section.begin);
         let mut known = 0;
-        let mut goes_on = |machine: &Machine<Recorded<'_>>, mode| {
+        let mut goes_on = |machine: &Machine<Recorded<'_>>, next, has_result| {
             let retired = retired(machine, 0);
-            goes_on(retired - std::mem::replace(&mut known, retired), mode)
+            let instructions = retired - std::mem::replace(&mut known, retired);
+            goes_on(Step { instructions, next, has_result })
         };
         let threads = 1 + self.siblings.len();
         let number = section.intervals.start as u64;
@@ -149,58 +167,65 @@ impl<'a> WindowSimulation<'a> {
         let intervals = &self.run.intervals[..section.intervals.end];
         let first = intervals.partition_point(|it| it.end <= section.begin);
         let mut simulated_to = section.place;
-        for (number, interval) in (first..).zip(&intervals[first..]) {
-            if interval.place > simulated_to {
-                let expects = self.run.gaps.are_unknown && !expects_earlier;
-                expects_earlier |= expects;
-                let lines = self.run.gaps.before(interval.place)?;
-                pass_over(&mut machine, interval.place - simulated_to, (&lines, copies), expects)?;
-            }
-            simulated_to = interval.place + (interval.end - interval.begin);
-            let begun = machine.state(0, 0);
-            let end = interval.end - origin;
-            if number < section.intervals.start {
-                if !warm(&mut machine, &vec![end; threads], &mut goes_on)? {
-                    return Ok(None);
+        let is_whole = 'windows: {
+            for (number, interval) in (first..).zip(&intervals[first..]) {
+                if interval.place > simulated_to {
+                    let expects = self.run.gaps.are_unknown && !expects_earlier;
+                    expects_earlier |= expects;
+                    let lines = self.run.gaps.before(interval.place)?;
+                    let gap = interval.place - simulated_to;
+                    pass_over(&mut machine, gap, (&lines, copies), expects)?;
                 }
-                continue;
-            }
-            if interval.phase == Phase::WarmUp {
-                let targets = course.targets(end, begun.retired);
-                let last: Vec<u64> = targets.iter().map(|it| it.saturating_sub(DETAILED)).collect();
-                if !warm(&mut machine, &last, &mut goes_on)? || !goes_on(&machine, Mode::Detailed) {
-                    return Ok(None);
-                }
-                machine.run_first(end)?;
-            } else {
-                collected.begin();
-                let others = course.others(&machine);
-                let mut next = begun.retired;
-                while next < end {
-                    if !goes_on(&machine, Mode::Detailed) {
-                        return Ok(None);
+                simulated_to = interval.place + (interval.end - interval.begin);
+                let begun = machine.state(0, 0);
+                let end = interval.end - origin;
+                let has_result = collected.has_result();
+                let mut warms_on =
+                    |machine: &Machine<Recorded<'_>>, mode| goes_on(machine, mode, has_result);
+                if number < section.intervals.start {
+                    if !warm(&mut machine, &vec![end; threads], &mut warms_on)? {
+                        break 'windows false;
                     }
-                    next = (next + PIECE).min(end);
-                    let piece = machine.state(0, 0);
-                    machine.run_first(next)?;
-                    collected.piece(machine.state(0, 0).since(&piece));
-                    if retired(&machine, 0) < next {
-                        // It has ended, however far a damaged trace says that it goes.
-                        break;
-                    }
+                    continue;
                 }
-                let done = retired(&machine, 0) - begun.retired;
-                course.learn(&machine, done, &others);
+                if interval.phase == Phase::WarmUp {
+                    let targets = course.targets(end, begun.retired);
+                    let last: Vec<u64> =
+                        targets.iter().map(|it| it.saturating_sub(DETAILED)).collect();
+                    let is_warm = warm(&mut machine, &last, &mut warms_on)?;
+                    if !is_warm || !warms_on(&machine, Mode::Detailed) {
+                        break 'windows false;
+                    }
+                    machine.run_first(end)?;
+                } else {
+                    collected.begin();
+                    let others = course.others(&machine);
+                    let mut next = begun.retired;
+                    while next < end {
+                        if !goes_on(&machine, Mode::Detailed, collected.has_result()) {
+                            collected.stop(interval, machine.state(0, 0).since(&begun));
+                            break 'windows false;
+                        }
+                        next = (next + PIECE).min(end);
+                        let piece = machine.state(0, 0);
+                        machine.run_first(next)?;
+                        collected.piece(machine.state(0, 0).since(&piece));
+                        if retired(&machine, 0) < next {
+                            // It has ended, however far a damaged trace says that it goes.
+                            break;
+                        }
+                    }
+                    let done = retired(&machine, 0) - begun.retired;
+                    course.learn(&machine, done, &others);
+                }
+                collected.end(interval, machine.state(0, 0).since(&begun));
             }
-            collected.end(interval, machine.state(0, 0).since(&begun));
-        }
-        let may_end = goes_on(&machine, Mode::Detailed);
+            true
+        };
+        goes_on(&machine, Mode::Detailed, collected.has_result());
         let mut sources = machine.into_sources().swap_remove(0);
         sources.iter_mut().try_for_each(Recorded::error)?;
-        let (windows, stacks, together) = collected.all();
-        let together = Simulated::of(together, &sources[0].lowering);
-        let all = SimulatedWindows { windows, stacks, together };
-        Ok(may_end.then_some(SimulatedSection(all)))
+        Ok(collected.all(is_whole, &sources[0].lowering))
     }
 
     /// The windows of all sections, from the results of each in their order.
@@ -211,7 +236,7 @@ impl<'a> WindowSimulation<'a> {
         &self,
         sections: impl IntoIterator<Item = SimulatedSection>,
     ) -> Result<SimulatedWindows, SimulationError> {
-        let all = sections.into_iter().map(|SimulatedSection(windows)| windows);
+        let all = sections.into_iter().map(SimulatedSection::windows);
         let all = all.reduce(SimulatedWindows::with).expect("a simulation has a section");
         all.together.check(self.model)?;
         for window in &all.windows {
@@ -224,13 +249,14 @@ impl<'a> WindowSimulation<'a> {
         Ok(all)
     }
 
-    /// Simulates all sections, one after the other; `goes_on` is called as [`Self::simulate`] calls it.
+    /// Simulates all sections, one after the other; `goes_on` is called as [`Self::simulate`] calls it. None if it says no before
+    /// each has a window.
     ///
     /// # Errors
     /// As [`Self::simulate`] and [`Self::join`].
     pub fn run(
         &self,
-        mut goes_on: impl FnMut(u64, Mode) -> bool,
+        mut goes_on: impl FnMut(Step) -> bool,
     ) -> Result<Option<SimulatedWindows>, SimulationError> {
         let sections = (0..self.sections()).map(|section| self.simulate(section, &mut goes_on));
         let sections: Option<Vec<SimulatedSection>> = sections.collect::<Result<_, _>>()?;
@@ -397,7 +423,7 @@ mod tests {
         order(&mut numbers);
         let done = numbers
             .into_iter()
-            .map(|section| (section, of.simulate(section, |_, _| true).unwrap().unwrap()));
+            .map(|section| (section, of.simulate(section, |_| true).unwrap().unwrap()));
         let done: std::collections::BTreeMap<usize, SimulatedSection> = done.collect();
         of.join(done.into_values()).unwrap()
     }

@@ -1,4 +1,5 @@
-//! Traces whose events are damaged in any place, checksums aside: they are simulated or refused as damaged, and nothing else.
+//! Traces that are damaged in any place, also where checksums do not tell: they are simulated or refused as damaged, and nothing
+//! else; and what a check finds, a listing says.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use corun_sim::thread_mapping::{MappingRequest, map_threads};
 use corun_sim::{
     PageSize, Part, Process, Setup, SimulationError, Unwatched, simulate, simulate_together,
 };
-use corun_trace::format::{Options, Trace, Writer};
+use corun_trace::format::{FormatError, Options, Trace, Writer};
 use corun_trace::{Marker, OrderedMarker, Phase, Sink, TouchedLine, TouchedLines, decode};
 use proptest::prelude::*;
 
@@ -18,8 +19,8 @@ const HEADER: usize = 20;
 const SUMMED: usize = 16;
 /// Kinds of frames that say where the others lie: without them a reader looks for itself.
 const INDEX: [u8; 2] = [5, 6];
-/// Kinds of frames that are damaged: events, and lists of touched lines.
-const EVENTS: [u8; 2] = [3, 7];
+/// Kinds of frames that are damaged: blocks, events, and lists of touched lines.
+const DAMAGED: [u8; 3] = [2, 3, 7];
 
 /// A frame, unpacked.
 #[derive(Debug, Clone)]
@@ -97,10 +98,10 @@ fn damage() -> impl Strategy<Value = Damage> {
 
 fn damaged(mut frames: Vec<Frame>, damages: &[Damage]) -> Vec<u8> {
     for Damage { frame, place, bytes, is_longer } in damages {
-        let mut events: Vec<_> =
-            frames.iter_mut().filter(|frame| EVENTS.contains(&frame.kind)).collect();
-        let count = events.len();
-        let content = &mut events[frame % count].content;
+        let mut those: Vec<_> =
+            frames.iter_mut().filter(|frame| DAMAGED.contains(&frame.kind)).collect();
+        let count = those.len();
+        let content = &mut those[frame % count].content;
         let place = place % (content.len() + 1);
         let end = if *is_longer { place } else { (place + bytes.len()).min(content.len()) };
         content.splice(place..end, bytes.iter().copied());
@@ -203,13 +204,26 @@ fn simulated(file: Vec<u8>, model: &CoreModel, timings: &TimingTable) -> Vec<Sim
     errors
 }
 
-/// Refused for what is wrong with the trace, not for a fault of the simulator.
-fn check(frames: &[Frame], damages: &[Damage]) {
+/// Refused for what is wrong with the trace, not for a fault of the simulator. Returns the damage that is found.
+fn check(file: Vec<u8>) -> Option<String> {
     let model = corun_model::find("zen4").unwrap();
     let timings = TimingTable::of(&model).unwrap();
-    for error in simulated(damaged(frames.to_vec(), damages), &model, &timings) {
-        assert!(matches!(error, SimulationError::Trace(_)), "{error}");
+    let trace = match Trace::from_bytes(file.clone()) {
+        Ok(trace) => trace,
+        Err(error) => return Some(error.to_string()),
+    };
+    for error in simulated(file, &model, &timings) {
+        let SimulationError::Trace(error) = error else { panic!("{error}") };
+        assert!(!matches!(error, FormatError::NoThread { .. }), "{error}");
     }
+    if trace.threads().is_empty() {
+        let error = simulate(&model, &timings, &trace, Part::default(), &Unwatched).unwrap_err();
+        assert!(error.to_string().contains("damaged"), "{error}");
+    }
+    let problems = corun_trace::format::check(&trace, &Unwatched).problems;
+    let info = corun_trace::info(&trace, 3, &Unwatched);
+    assert_eq!(info.damage.is_some(), !problems.is_empty(), "{:?}: {problems:?}", info.damage);
+    info.damage
 }
 
 #[test]
@@ -227,7 +241,18 @@ proptest! {
 
     #[test]
     fn a_made_trace_does_no_harm_however_damaged(damages in proptest::collection::vec(damage(), 1..4)) {
-        check(&frames(&made()), &damages);
+        check(damaged(frames(&made()), &damages));
+    }
+
+    #[test]
+    fn a_flipped_byte_of_a_made_trace_is_found(
+        place in any::<prop::sample::Index>(),
+        bits in 1_u8..,
+    ) {
+        let mut file = made();
+        let place = place.index(file.len());
+        file[place] ^= bits;
+        prop_assert!(check(file).is_some(), "byte {place}");
     }
 }
 
@@ -236,6 +261,17 @@ proptest! {
 
     #[test]
     fn a_recorded_trace_does_no_harm_however_damaged(damages in proptest::collection::vec(damage(), 1..4)) {
-        check(&frames(&committed()), &damages);
+        check(damaged(frames(&committed()), &damages));
+    }
+
+    #[test]
+    fn a_flipped_byte_of_a_recorded_trace_is_found(
+        place in any::<prop::sample::Index>(),
+        bits in 1_u8..,
+    ) {
+        let mut file = committed();
+        let place = place.index(file.len());
+        file[place] ^= bits;
+        prop_assert!(check(file).is_some(), "byte {place}");
     }
 }

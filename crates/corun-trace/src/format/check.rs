@@ -61,12 +61,8 @@ pub fn check(trace: &Trace, progress: &dyn Progress) -> Checked {
                 let found = found.len().to_string();
                 checked.problems.push(FormatError::damaged(place, expected, found));
             }
+            checked.problems.extend(scanned.rest());
             checked.problems.extend(scanned.damage);
-            if scanned.left > 0 {
-                let found = format!("{} bytes that are no whole frame", scanned.left);
-                let expected = "a frame, or the end of the file";
-                checked.problems.push(FormatError::damaged(scanned.until, expected, found));
-            }
         }
         Err(error) => checked.problems.push(error),
     }

@@ -66,6 +66,15 @@ pub(super) struct Map {
     pub left: u64,
 }
 
+impl Map {
+    /// Damage: bytes at the end that are no whole frame.
+    pub(super) fn rest(&self) -> Option<FormatError> {
+        let found = format!("{} bytes that are no whole frame", self.left);
+        let expected = "a frame, or the end of the file";
+        (self.left > 0).then(|| FormatError::damaged(self.until, expected, found))
+    }
+}
+
 /// Checks the first bytes of a trace.
 pub(super) fn check_preamble(bytes: &[u8]) -> Result<(), FormatError> {
     let is_trace = bytes.len() == PREAMBLE_LENGTH && bytes[..MAGIC.len()] == MAGIC;

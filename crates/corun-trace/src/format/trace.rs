@@ -227,10 +227,20 @@ impl Trace {
     }
 
     fn thread(&self, thread: ThreadId) -> Result<&Thread, FormatError> {
-        self.threads.iter().find(|known| known.id == thread).ok_or_else(|| {
-            let threads = self.threads.iter().map(|known| known.id.0).collect();
-            FormatError::NoThread { threads, found: thread.0 }
-        })
+        let own = self.threads.iter().find(|known| known.id == thread);
+        own.ok_or_else(|| self.lacks(thread))
+    }
+
+    /// The reason why a thread is not there: damage, behind which it may lie, or that there is none of this number.
+    pub fn lacks(&self, thread: ThreadId) -> FormatError {
+        if let Some(FormatError::Damaged { frame, expected, found }) = self.damage() {
+            return FormatError::damaged(*frame, expected, found);
+        }
+        if let Some(rest) = self.map.rest() {
+            return rest;
+        }
+        let threads = self.threads.iter().map(|known| known.id.0).collect();
+        FormatError::NoThread { threads, found: thread.0 }
     }
 }
 

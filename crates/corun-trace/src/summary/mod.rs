@@ -10,7 +10,7 @@ use corun_record::{
 
 use crate::flow::Exit;
 use crate::format::{FormatError, Trace};
-use crate::{Block, BlockId, BranchKind, Direction, Event, Form, Marker, MemoryOperand};
+use crate::{Block, BlockId, BranchKind, Direction, Event, Form, Marker, MemoryOperand, ThreadId};
 use footprint::Touched;
 pub use listing::disassemble;
 
@@ -48,38 +48,19 @@ pub struct HotBlock {
     pub share: f64,
 }
 
-/// Sums a whole trace up, with so many of its hottest blocks; `progress` hears of its instructions.
-///
-/// # Errors
-/// If it is damaged.
+/// Sums a whole trace up, with so many of its hottest blocks; `progress` hears of its instructions. Of a thread whose events are
+/// damaged, those before are summed up; the first damage is returned, too.
 pub fn summary(
     trace: &Trace,
     hottest: usize,
     progress: &dyn Progress,
-) -> Result<Summary, FormatError> {
+) -> (Summary, Option<FormatError>) {
     progress.begin(trace.stage("reading the trace", None));
     let mut read = Counter::new(progress);
     let mut tally = Tally::new(trace.blocks());
-    for thread in trace.threads() {
-        let mut events = trace.events(thread.id)?;
-        let mut last = None;
-        while let Some(event) = events.next_event()? {
-            match event {
-                Event::Block { block, executed, values } => {
-                    read.add(u64::from(executed));
-                    tally.execute(block, executed, values);
-                    tally.follow(last, block);
-                    let is_whole = executed as usize == trace.block(block).instructions.len();
-                    last = is_whole.then_some(block);
-                }
-                Event::Marker(marker) => match marker.marker {
-                    Marker::Switch | Marker::Atomic => {}
-                    _ => last = None,
-                },
-            }
-        }
-    }
-    Ok(tally.summary(hottest))
+    let damaged = trace.threads().iter().map(|it| tally.thread(trace, it.id, &mut read));
+    let damage = damaged.filter_map(Result::err).fold(None, |first, error| first.or(Some(error)));
+    (tally.summary(hottest), damage)
 }
 
 struct Tally<'a> {
@@ -110,6 +91,33 @@ impl<'a> Tally<'a> {
             memory: Memory::default(),
             taken: 0,
         }
+    }
+
+    /// Adds a thread up to its end, or to where it is damaged.
+    fn thread(
+        &mut self,
+        trace: &Trace,
+        thread: ThreadId,
+        read: &mut Counter<'_>,
+    ) -> Result<(), FormatError> {
+        let mut events = trace.events(thread)?;
+        let mut last = None;
+        while let Some(event) = events.next_event()? {
+            match event {
+                Event::Block { block, executed, values } => {
+                    read.add(u64::from(executed));
+                    self.execute(block, executed, values);
+                    self.follow(last, block);
+                    let is_whole = executed as usize == trace.block(block).instructions.len();
+                    last = is_whole.then_some(block);
+                }
+                Event::Marker(marker) => match marker.marker {
+                    Marker::Switch | Marker::Atomic => {}
+                    _ => last = None,
+                },
+            }
+        }
+        Ok(())
     }
 
     fn execute(&mut self, id: BlockId, executed: u32, values: &[u64]) {

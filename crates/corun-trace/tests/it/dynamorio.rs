@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use corun_trace::{
-    Direction, DynamoRio, Ending, Event, Marker, Phase, Recording, Target, ThreadId, TouchedLine,
-    TracePlan, Traced, Tracer,
+    Direction, DynamoRio, Ending, Event, Marker, Phase, Qemu, Recording, Target, ThreadId,
+    TouchedLine, TracePlan, Traced, Tracer,
 };
 use tempfile::TempDir;
 
@@ -48,7 +48,8 @@ const COUNTING: &str = "
             syscall
 ";
 
-/// Everything that closes what it has inherited (closefrom(3)) gives the highest number there can be.
+/// Everything that closes what it has inherited (closefrom(3)) gives the highest number there can be. The channel of a client
+/// is among what is closed.
 #[test]
 fn all_descriptors_but_three_are_closed_at_once() {
     let folder = TempDir::new().unwrap();
@@ -74,9 +75,18 @@ fn all_descriptors_but_three_are_closed_at_once() {
                 mov $60, %eax
                 syscall
     ";
-    let (traced, recording) = trace(&build(&folder, "closes.s", source), &[]);
+    let program = build(&folder, "closes.s", source);
+    let (traced, recording) = trace(&program, &[]);
     assert_eq!(traced.ending, Ending::Exited(7));
     assert_eq!(executed(&recording), traced.instructions);
+    if let Err(missing) = Qemu.ready() {
+        return corun_testing::skip("trace by qemu", &missing.to_string());
+    }
+    let target = Target { program, ..Target::default() };
+    let (mut recording, stop) = (Recording::default(), AtomicBool::new(false));
+    let traced = Qemu.trace(&target, TracePlan::Whole, &mut recording, &stop).unwrap();
+    assert_eq!(traced.ending, Ending::Exited(7));
+    assert_eq!((executed(&recording), traced.instructions), (18, 18));
 }
 
 fn markers(recording: &Recording, thread: u32) -> Vec<Marker> {

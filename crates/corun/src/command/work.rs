@@ -142,7 +142,8 @@ impl WorkArguments {
         context.check_workers(&self.command)?;
         let input = standard_input::file(context.stdin.as_deref())?;
         let directory = context.cwd.clone();
-        let context = ProcessContext { environment: Some(environment), directory, input };
+        let environment = Some(environment);
+        let context = ProcessContext { environment, directory, input, ..ProcessContext::default() };
         Ok(ProgramRequest::Command { argv: self.command.clone(), context })
     }
 

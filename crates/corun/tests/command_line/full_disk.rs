@@ -88,11 +88,15 @@ fn a_table_that_does_not_fit_on_the_disk_is_not_lost_either() {
 #[test]
 fn a_reader_who_has_seen_enough_is_no_failure() {
     let scratch = Scratch::new();
+    let trace = corun_testing::repository().join("crates/corun-sim/tests/data/program-start.trace");
+    let trace = trace.to_str().expect("text");
     for arguments in [
         &["topo"][..],
         &["--help"],
         &["--version"],
         &["measure", "--blocks=2", "--placement=free", "--", "true"],
+        &["trace", "-q", "--once", "-o", "-", "--", "true"],
+        &["trace", "convert", "-q", "--to", "champsim", "-o", "-", trace],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -307,6 +307,25 @@ fn what_a_program_becomes_is_predicted_and_named() {
 }
 
 #[test]
+fn limits_that_a_wrapper_sets_hold_or_are_a_reason() {
+    // The exit code of the traced run is the limit that it found.
+    let script = "ulimit -n 77; exec sh -c 'exit $(ulimit -n)'";
+    let mut command = predict(&["--no-measure", "--json=-"]);
+    let prediction = read(&Outcome::of(command.args(["--", "sh", "-c", script])));
+    let ended = prediction.caveats.iter().find(|it| it.kind == "exit-code").expect("a caveat");
+    assert_eq!(ended.sentence, "The program ends with exit code 77.");
+    for (script, why) in [
+        ("ulimit -v 4000000; exec true", "its limit on the address space (RLIMIT_AS)"),
+        ("exec 7</dev/null; exec true", "it runs with open files that it was given"),
+    ] {
+        let refused = Outcome::of(predict(&["--no-measure"]).args(["--", "sh", "-c", script]));
+        assert_eq!(refused.exit, Some(1), "{}", refused.output);
+        let expected = format!("that `sh` becomes `true` (exec), and {why}");
+        assert!(refused.errors.contains(&expected), "{}", refused.errors);
+    }
+}
+
+#[test]
 fn a_program_that_works_for_a_time_is_said_to_do_other_work_when_traced() {
     let script = "import signal, sys\nsignal.signal(signal.SIGALRM, lambda *_: sys.exit(0))\n\
                   signal.setitimer(signal.ITIMER_REAL, 0.05)\nwhile True: pass";
@@ -346,27 +365,54 @@ fn hangs_in_run(scratch: &Scratch, number: u32) -> std::path::PathBuf {
     ))
 }
 
+/// Ended by a signal in its run of this number; what it wrote is in the second folder.
+fn interrupted_in_run(number: usize, signal: Signal) -> (Outcome, Scratch, Scratch) {
+    let (scratch, places) = (Scratch::new(), Scratch::new());
+    let script = hangs_in_run(&scratch, number as u32);
+    let corun = start(
+        predict(&["--keep=kept", "--json=json"])
+            .current_dir(places.path())
+            .env("TMPDIR", places.path())
+            .arg("--")
+            .arg(&script),
+    );
+    wait_until("the run", || scratch.read("runs").lines().count() >= number);
+    (ended_by(corun, signal), scratch, places)
+}
+
 #[test]
-fn an_interrupted_prediction_keeps_nothing() {
-    // Seen without a tracer, counted, traced, measured.
-    for (run, during) in [(1, "traced"), (2, "traced"), (3, "traced"), (4, "measured")] {
-        let scratch = Scratch::new();
-        let places = Scratch::new();
-        let script = hangs_in_run(&scratch, run);
-        let corun = start(
-            predict(&["--keep=kept", "--json=json"])
-                .current_dir(places.path())
-                .env("TMPDIR", places.path())
-                .arg("--")
-                .arg(&script),
-        );
-        wait_until("the run", || scratch.read("runs").lines().count() >= run as usize);
-        let outcome = ended_by(corun, Signal::INT);
+fn a_prediction_that_is_interrupted_before_anything_is_recorded_says_so() {
+    // Seen without a tracer, counted.
+    for (run, during) in [(1, "run to see its processes"), (2, "run to count its instructions")] {
+        let (outcome, scratch, places) = interrupted_in_run(run, Signal::INT);
         let reported = outcome.reported(scratch.path());
-        let expected = format!("exit 5\ncorun: interrupted while the program was {during}; ");
+        let expected = format!(
+            "exit 5\ncorun: interrupted while the program was {during}: nothing was recorded yet"
+        );
         assert!(reported.starts_with(&expected), "run {run}: {reported}");
         assert_eq!(outcome.output, "");
         assert_eq!(std::fs::read_dir(places.path()).unwrap().count(), 0, "run {run}");
+    }
+}
+
+#[test]
+fn what_was_recorded_when_a_prediction_is_interrupted_is_the_answer() {
+    // Traced, measured.
+    for (run, signal, kind, said) in [
+        (3, Signal::INT, "time-limit", "It was ended by the user while the program was traced: "),
+        (3, Signal::TERM, "time-limit", "It was ended by the user while the program was traced: "),
+        (4, Signal::INT, "not-measured", "It was not measured: it was ended by the user "),
+    ] {
+        let (outcome, _scratch, places) = interrupted_in_run(run, signal);
+        assert_eq!(outcome.exit, Some(5), "run {run}: {}", outcome.errors);
+        let prediction = Prediction::from_json(&places.read("json")).expect("a prediction");
+        assert!(prediction.ending.is_interrupted(), "run {run}");
+        let cycles = prediction.estimate(Metric::Cycles, Source::Predicted).expect("cycles");
+        assert!(cycles.low < cycles.value && cycles.value < cycles.high, "run {run}: {cycles:?}");
+        let caveat = prediction.caveats.iter().find(|it| it.kind == kind).expect("a caveat");
+        assert!(caveat.sentence.starts_with(said), "run {run}: {caveat:?}");
+        let checked = Outcome::of(corun(["trace", "check"]).arg(places.file("kept")));
+        assert_eq!(checked.exit, Some(0), "run {run}: {}", checked.errors);
     }
 }
 
@@ -628,6 +674,27 @@ fn a_program_with_a_number_of_threads_has_them_on_one_core() {
     let differs = |work: f64| (2.0 * yield_of(&predicted(&[])) / work - 1.0).abs();
     let agrees = differs(work) < 0.05 || (0..2).any(|_| differs(yield_of(&per_worker())) < 0.05);
     assert!(agrees, "no pair of recordings agrees");
+}
+
+#[test]
+fn threads_are_those_of_the_program_that_does_the_work() {
+    let options = ["--model=zen4", "--no-measure", "--whole", "--json=-", "--work=per-worker"];
+    let mut command = corun(["predict", "--quiet"]);
+    // A shell becomes the program with its number of threads.
+    let [dashes, words @ ..] = &kernel_worker("{workers}", "20000")[..] else { panic!("no words") };
+    let command = command.args(options).args([dashes, "sh", "-c", "exec \"$@\"", "word"]);
+    let prediction = read(&Outcome::of(command.args(words)));
+    assert!(prediction.command.contains(&"--threads=1".to_owned()), "{:?}", prediction.command);
+    let [full] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
+    assert!(full.is_one_process && full.threads == 2, "{full:?}");
+    // With two workers a process that is not traced does the work.
+    let script = "work() { i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; }\n\
+                  if [ $0 = 1 ]; then work; else (work); fi; exit 0";
+    let mut command = corun(["predict", "--quiet"]);
+    let command = command.args(options).args(["--", "sh", "-c", script, "{workers}"]);
+    let refused = Outcome::of(command);
+    assert_eq!(refused.exit, Some(1), "{}", refused.output);
+    assert!(refused.errors.contains("processes which `sh` starts"), "{}", refused.errors);
 }
 
 #[test]

@@ -480,3 +480,19 @@ fn a_trace_without_code_is_refused_before_any_work() {
     let shown = Outcome::of(corun(["trace", "info"]).arg(&trace));
     assert!(shown.output.contains("no bytes of instructions"), "{}", shown.output);
 }
+
+#[test]
+fn what_a_damaged_trace_lacks_is_said() {
+    let scratch = Scratch::new();
+    let mut file = std::fs::read(program_start()).unwrap();
+    // Within the closing, behind all events.
+    let place = file.len() - 150;
+    file[place] ^= 1;
+    std::fs::write(scratch.file("damaged"), file).unwrap();
+    let mut command = corun(["simulate", "-q", "--model=zen4", "--length=20k", "--json=-"]);
+    let found = Outcome::of(command.arg(scratch.file("damaged")));
+    assert_eq!(found.exit, Some(0), "{}", found.errors);
+    let found: Record<Simulation> = Record::from_json(&found.output).unwrap();
+    let caveat = found.caveats.iter().find(|it| it.kind == "damaged-trace").expect("a caveat");
+    assert!(caveat.sentence.contains("the trace is damaged in the frame at byte "), "{caveat:?}");
+}

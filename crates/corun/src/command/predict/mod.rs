@@ -155,10 +155,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     )?;
     let table = PredictionTable::new(predictions, env!("CARGO_PKG_VERSION"));
     exports.write(&table, |it| arguments.shown(it), form)?;
-    if let Some(recorder) = recorder {
+    let ended = ended(&table);
+    if let Some(recorder) = recorder.filter(|_| ended == Exit::Done) {
         recorder.write(&table, &machine)?;
     }
-    Ok(code(ended(&table)))
+    Ok(code(ended))
 }
 
 /// Exit code of predictions: those that were interrupted are kept as far as they are known.

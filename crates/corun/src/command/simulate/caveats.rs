@@ -23,6 +23,15 @@ pub(super) fn of_windows(trace: &Trace, file: &Path) -> Option<Caveat> {
     ))
 }
 
+/// The trace is damaged, so that nothing after that is simulated.
+pub(super) fn of_damage(trace: &Trace, file: &Path) -> Option<Caveat> {
+    let damage = trace.damage()?;
+    Some(Caveat::new(
+        "damaged-trace",
+        format!("{}: {damage}. What follows is missing.", shown(file)),
+    ))
+}
+
 /// This host lacks instructions of the blocks, so that nothing is known of what they write.
 pub(super) fn of_missing_instructions(missing: &BTreeMap<String, u64>) -> Option<Caveat> {
     let names: Vec<&str> = missing.keys().take(NAMED).map(String::as_str).collect();

@@ -52,6 +52,7 @@ pub(super) fn run(
     let unknown_forms = document::unknown_forms(&simulated.unknown);
     let caveats = [
         validation_caveat(model)?,
+        caveats::of_damage(&trace, file),
         caveats::of_windows(&trace, file),
         caveats::of_quotients(&simulated.quotients),
         of_cold_start(&trace, part, &simulated),

@@ -69,7 +69,10 @@ pub(super) fn run(
     }
     match_starts(setup, &plans, &mut outcomes, arguments)?;
     let mut caveats: Vec<Caveat> = validation_caveat(model)?.into_iter().collect();
-    caveats.extend(traces.iter().zip(files).filter_map(|(it, file)| caveats::of_windows(it, file)));
+    for (trace, file) in traces.iter().zip(files) {
+        caveats.extend(caveats::of_damage(trace, file));
+        caveats.extend(caveats::of_windows(trace, file));
+    }
     caveats.extend(of_cold_starts(&processes, files, arguments));
     caveats.extend(of_short_windows(&outcomes, model, &workers, arguments));
     let resources = match arguments.resources {

@@ -9,6 +9,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use corun_record::{Counter, Exit, Progress, Stage};
 use corun_report::grouped;
 use corun_trace::convert::{Exported, Exporter, champsim};
+use corun_trace::format::{Events, Trace};
 use corun_trace::{Event, ThreadId};
 
 use super::Writable;
@@ -88,9 +89,25 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 impl Arguments {
     fn export(&self) -> Result<(), Problem> {
         let trace = super::open(&self.file)?;
-        let of_file = |error| super::of_file(&self.file, error);
-        let mut events = trace.events(ThreadId(self.thread)).map_err(of_file)?;
+        let events =
+            trace.events(ThreadId(self.thread)).map_err(|it| super::of_file(&self.file, it))?;
         let place = Writable::open(&self.output)?;
+        let exported = match self.export_events(&trace, events, &place) {
+            Err(_) if place.has_lost_its_reader() => return Ok(()),
+            exported => exported?,
+        };
+        place.finish()?;
+        say(&self.summary(&exported));
+        Ok(())
+    }
+
+    fn export_events(
+        &self,
+        trace: &Trace,
+        mut events: Events<'_>,
+        place: &Writable,
+    ) -> Result<Exported, Problem> {
+        let of_file = |error| super::of_file(&self.file, error);
         let output = BufWriter::new(place.writer()?);
         let mut exporter = Exporter::new(output);
         let line = StepProgress::new(self.progress.quiet);
@@ -105,9 +122,7 @@ impl Arguments {
         let exported = exporter.finish(trace.blocks())?;
         drop(converted);
         line.finish();
-        place.finish()?;
-        say(&self.summary(&exported));
-        Ok(())
+        Ok(exported)
     }
 
     fn import(&self) -> Result<(), Problem> {
@@ -122,8 +137,12 @@ impl Arguments {
         let bytes = std::fs::metadata(&self.file).ok().filter(std::fs::Metadata::is_file);
         line.begin(Stage::new("converting the trace", "bytes", bytes.map(|it| it.len())));
         let input = Counted { input: BufReader::new(file), read: Counter::new(&line) };
-        let imported = champsim::import_file(&self.file, input, place.writer()?)?;
+        let imported = champsim::import_file(&self.file, input, place.writer()?);
         line.finish();
+        let imported = match imported {
+            Err(_) if place.has_lost_its_reader() => return Ok(()),
+            imported => imported?,
+        };
         place.finish()?;
         say(&format!(
             "{}: {} instructions in {} blocks",

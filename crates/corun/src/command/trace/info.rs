@@ -29,8 +29,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trace = super::open(&arguments.file)?;
     let answer = Answer::open(&arguments.json)?;
     let line = StepProgress::new(arguments.progress.quiet);
-    let info = corun_trace::info(&trace, arguments.hottest, &line)
-        .map_err(|error| super::of_file(&arguments.file, error))?;
+    let info = corun_trace::info(&trace, arguments.hottest, &line);
     line.finish();
     let caveats = corun_trace::caveats(&info);
     let record = Record { caveats, ..answer.record(info) };

@@ -130,6 +130,7 @@ pub(super) fn run(arguments: &Arguments, program: &TracedArguments) -> Result<Ex
     line.finish();
     let (outcome, counted) = match traced {
         Ok(outcome) => outcome,
+        Err(TraceError::Sink(_)) if place.has_lost_its_reader() => return Ok(code(Exit::Done)),
         Err(error @ (TraceError::Sink(_) | TraceError::Failed { .. })) => {
             let kept = place.keep_part(&error.to_string());
             let next_step = error.next_step();

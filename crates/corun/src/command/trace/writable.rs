@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use corun_files::{Output, is_descriptor};
 use corun_record::shown;
 use corun_trace::format::{Closing, end_early};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::problem::Problem;
 
@@ -42,6 +43,14 @@ impl Writable {
             Kind::Whole(output) => output.file(),
         };
         file.try_clone().map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// True if this is a pipe whose reader has gone away (`head`): it has seen enough.
+    pub(super) fn has_lost_its_reader(&self) -> bool {
+        let Kind::Direct(file) = &self.kind else { return false };
+        let mut polled = [PollFd::new(file, PollFlags::OUT)];
+        let is_known = poll(&mut polled, Some(&Timespec::default())).is_ok();
+        is_known && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
     }
 
     /// The trace is complete: it takes its place.

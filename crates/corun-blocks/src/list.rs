@@ -41,7 +41,7 @@ pub struct ListError {
 
 impl Actionable for ListError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        Exit::Failed
     }
 
     fn next_step(&self) -> String {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use corun_record::{
-    Actionable, AnyDocument, Arm, Caveat, Estimate, Exit, Observation, Prediction, ReadError,
-    Record, Run, Sample, StudyFigure, StudyResult, ThreadSweep, Workload, excerpt,
+    Actionable, AnyDocument, Arm, Caveat, Estimate, Exit, Observation, Placement, Prediction,
+    ReadError, Record, Run, Sample, StudyFigure, StudyResult, ThreadSweep, Workload, excerpt,
 };
 
 use crate::facts::Facts;
@@ -69,7 +69,7 @@ pub enum SubjectError {
 
 impl Actionable for SubjectError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        Exit::Failed
     }
 
     fn next_step(&self) -> String {
@@ -149,6 +149,11 @@ impl From<Run> for Subject {
         facts.of_workload(&run.workload);
         facts.of_machine(&run.machine);
         facts.add("corun", Some(run.corun_version));
+        let listed = |arm: &&Arm| arm.placement == Placement::Cpus && arm.twin_of.is_none();
+        for arm in run.arms.iter().filter(listed) {
+            let cpus: Vec<String> = arm.cpus.iter().map(u32::to_string).collect();
+            facts.add(&format!("CPUs of {}", arm.id), Some(cpus.join(",")));
+        }
         Self {
             label: run.workload.label(),
             core_model: None,

@@ -107,15 +107,16 @@ impl FleetError {
 impl Actionable for FleetError {
     fn exit(&self) -> Exit {
         match self {
+            Self::OtherCampaign { .. } => Exit::Usage,
+            Self::NoCommand { .. } => Exit::NotPossible,
             Self::Campaign { .. }
             | Self::Plan(_)
             | Self::Budget { .. }
             | Self::Form { .. }
-            | Self::OtherCampaign { .. } => Exit::Usage,
-            Self::NoCommand { .. } => Exit::NotPossible,
-            Self::File { .. } | Self::Slurm { .. } | Self::Pilot { .. } | Self::Task(_) => {
-                Exit::Failed
-            }
+            | Self::File { .. }
+            | Self::Slurm { .. }
+            | Self::Pilot { .. }
+            | Self::Task(_) => Exit::Failed,
             Self::Store(error) => error.exit(),
             Self::Machine(error) => error.exit(),
         }

@@ -28,7 +28,9 @@ pub fn most_work(
         }
         Metric::Scaling => of_workers * slack,
         // Workers that share cores, or take turns, may do less than one of them alone.
-        Metric::Speedup if against.workers == 1 || against.workers == against.cores => {
+        Metric::Speedup | Metric::RelativeToFirst
+            if against.workers == 1 || against.workers == against.cores =>
+        {
             at_once(arm, cpu_share) / f64::from(against.workers) * slack
         }
         Metric::MultitaskingGain if are_apart && !against.cpus.is_empty() => {

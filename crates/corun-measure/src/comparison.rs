@@ -127,6 +127,7 @@ fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
         }
         _ => {}
     }
+    found.extend(to_first_listed(arm, arms));
     found.extend(across_switch(arm, arms));
     found.extend(in_sweep(arm, arms, &found));
     let spread = arms.iter().copied().find(|other| {
@@ -139,6 +140,12 @@ fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
         found.push(Comparison::throughputs(Metric::RelativeThroughput, arm, spread));
     }
     found
+}
+
+/// Comparison with the first arm whose CPUs were listed, whatever its cores.
+fn to_first_listed(arm: &Arm, arms: &[&Arm]) -> Option<Comparison> {
+    let first = arms.iter().find(|it| it.placement == Placement::Cpus && it.smt == arm.smt)?;
+    (first.id != arm.id).then(|| Comparison::throughputs(Metric::RelativeToFirst, arm, first))
 }
 
 /// Reference of an arm of a sweep of numbers of workers: the arm with the fewest workers, a pinned one where there
@@ -197,13 +204,14 @@ fn across_switch(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
 
 /// The comparison that the experiment is about: it decides when to stop and is answered first.
 ///
-/// The switch gain where SMT is switched, the yield of all siblings where there are siblings, else what the most workers
+/// The switch gain where SMT is switched, arms whose CPUs were listed, the yield of all siblings where there are siblings, else what the most workers
 /// of a sweep do, else what all cores do, else whatever there is. Time slices are the control for siblings: without
 /// these nobody has asked for them.
 pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
     let last = |metric| comparisons.iter().rfind(|comparison| comparison.metric == metric);
     let first = |metric| comparisons.iter().find(|comparison| comparison.metric == metric);
     first(Metric::SwitchGain)
+        .or_else(|| first(Metric::RelativeToFirst))
         .or_else(|| last(Metric::SmtYield))
         .or_else(|| first(Metric::CoreEquivalence))
         .or_else(|| first(Metric::MultitaskingGain))

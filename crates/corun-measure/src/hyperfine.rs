@@ -35,7 +35,7 @@ pub struct HyperfineError(String);
 
 impl Actionable for HyperfineError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        Exit::Failed
     }
 
     fn next_step(&self) -> String {

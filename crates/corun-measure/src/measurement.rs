@@ -153,6 +153,7 @@ impl<'a> Measurement<'a> {
             &cores,
             &LayoutRequest {
                 placements: request.placements.clone(),
+                listed: request.listed.clone(),
                 skip_impossible: request.skip_impossible,
                 cores: request.cores,
                 core_type: request.core_type.clone(),

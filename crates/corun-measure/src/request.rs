@@ -16,6 +16,7 @@ use crate::analysis::Workers;
 use crate::cores::Core;
 use crate::execution::{Command, KernelTask, ServiceError, Task, Work, names_workers};
 use crate::experiment::FEWEST_CYCLES;
+use crate::layout::ListedArm;
 pub use service::ServiceRequest;
 
 /// The operation of a program that says its throughput itself.
@@ -32,6 +33,8 @@ pub struct Request {
     pub core_type: Option<String>,
     /// The placements wanted; by default every possible one.
     pub placements: Vec<Placement>,
+    /// Arms whose logical CPUs are listed; without placements they are the only ones.
+    pub listed: Vec<ListedArm>,
     /// Leave out a wanted placement that is not possible, as long as another one is.
     pub skip_impossible: bool,
     /// Start copies again until all have finished a counted window.
@@ -132,6 +135,14 @@ pub enum RequestError {
     /// A share for each worker needs workers.
     #[error("expected {{workers}} in the command with --work per-worker, found none")]
     NoWorkersNamed,
+    /// Two listed arms of one name.
+    #[error("--arm: expected a name for each arm, found `{0}` twice")]
+    SameArm(String),
+    /// Options about cores where all arms list theirs.
+    #[error(
+        "expected --placement beside --cores, --core-type or --copies N, found only arms that list their CPUs (--arm)"
+    )]
+    NothingOnCores,
     /// A switched experiment needs cycles enough for an interval.
     #[error("expected at least {FEWEST_CYCLES} blocks where SMT is switched, found {0}")]
     TooFewCycles(u32),
@@ -165,6 +176,8 @@ impl Actionable for RequestError {
             Self::TooFewCycles(_) => {
                 "Ask for more with --blocks; each is a cycle on, off, off, on.".to_owned()
             }
+            Self::SameArm(_) => "Name them apart.".to_owned(),
+            Self::NothingOnCores => "Leave that option out, or add placements.".to_owned(),
             Self::TogetherOnly { .. } => "Leave --copies and --steady out.".to_owned(),
             Self::OneWorkerOnly { .. } => {
                 "Leave --workers out; corun simulate --placement runs copies of a trace.".to_owned()
@@ -233,6 +246,14 @@ impl Request {
     pub(crate) fn resolve(&self) -> Result<Resolved, RequestError> {
         if let Some(blocks) = self.blocks.filter(|&it| self.smt_switch && it < FEWEST_CYCLES) {
             return Err(RequestError::TooFewCycles(blocks));
+        }
+        let names: Vec<&str> = self.listed.iter().map(|it| it.name.as_str()).collect();
+        if let Some(same) = (1..names.len()).find(|&it| names[..it].contains(&names[it])) {
+            return Err(RequestError::SameArm(names[same].to_owned()));
+        }
+        let asks_for_cores = self.cores.is_some() || self.core_type.is_some();
+        if asks_for_cores && !names.is_empty() && self.placements.is_empty() {
+            return Err(RequestError::NothingOnCores);
         }
         match &self.work {
             WorkRequest::Command(command) => self.resolve_command(command),

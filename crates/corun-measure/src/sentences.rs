@@ -99,6 +99,9 @@ impl Finding<'_> {
             Metric::Speedup => "Using more workers",
             Metric::FreePlacement => "Leaving placement to the kernel",
             Metric::SharingPenalty => "Data in a shared cache line",
+            Metric::RelativeToFirst => {
+                return format!("{} instead of {}", self.arm.id, self.against.id);
+            }
             other => other.name(),
         };
         match &self.arm.core_type {
@@ -163,6 +166,18 @@ impl Finding<'_> {
                 };
                 format!("{}{placed} do {times} the work of {one}", workers(arm.workers))
             }
+            Metric::RelativeToFirst if arm.workers == against.workers => format!(
+                "{} {} {times} the work {} there",
+                workers(arm.workers),
+                does(arm.workers),
+                they_do(arm.workers)
+            ),
+            Metric::RelativeToFirst => format!(
+                "{} {} {times} the work of {}",
+                workers(arm.workers),
+                does(arm.workers),
+                against.workers
+            ),
             Metric::FreePlacement => format!(
                 "{} {} {times} the work {} pinned",
                 workers(arm.workers),
@@ -223,6 +238,9 @@ fn service_finding(metric: Metric, arm: &Arm, times: &str) -> String {
         }
         Metric::FreePlacement => {
             format!("the server answers {times} the requests per second that it answers pinned")
+        }
+        Metric::RelativeToFirst => {
+            format!("the server answers {times} the requests per second")
         }
         other => format!("{} is {times}", other.name()),
     }
@@ -335,6 +353,24 @@ mod tests {
             sentence(Metric::FreePlacement, [&free, &spread], 1.1, Verdict::Helps),
             @"Leaving placement to the kernel helps: one worker does 1.10 times the work it does pinned (95 % interval 1.04 to 1.16)."
         );
+    }
+
+    #[test]
+    fn arms_with_listed_cpus_are_called_by_their_names() {
+        let listed = |name: &str, cores, cpus: &[u32]| Arm {
+            id: name.to_owned(),
+            ..Arm::new(Placement::Cpus, cpus.len() as u32, cores, cpus.to_vec())
+        };
+        let (siblings, cores) = (listed("siblings", 1, &[0, 2]), listed("cores", 2, &[0, 1]));
+        let all = listed("all", 2, &[0, 1, 2, 3]);
+        let sentences = [
+            sentence(Metric::RelativeToFirst, [&cores, &siblings], 1.6, Verdict::Helps),
+            sentence(Metric::RelativeToFirst, [&all, &siblings], 2.0, Verdict::Helps),
+        ];
+        insta::assert_snapshot!(sentences.join("\n"), @r"
+        cores instead of siblings helps: 2 workers do 1.60 times the work they do there (95 % interval 1.52 to 1.68).
+        all instead of siblings helps: 4 workers do 2.00 times the work of 2 (95 % interval 1.90 to 2.10).
+        ");
     }
 
     #[test]

@@ -143,6 +143,7 @@ impl Item {
             cores: design.cores.map(NonZeroU32::get).or(placing.cores),
             core_type: None,
             placements: placing.placements,
+            listed: Vec::new(),
             skip_impossible: true,
             steady: placing.steady,
             timeout: design.timeout,

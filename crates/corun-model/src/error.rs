@@ -67,7 +67,7 @@ fn lines(file: &str, faults: &[Fault]) -> String {
 
 impl Actionable for TableError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        Exit::Failed
     }
 
     fn next_step(&self) -> String {
@@ -88,7 +88,11 @@ impl Actionable for PublishedError {
 
 impl Actionable for ModelError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        match self {
+            Self::Unknown { .. } | Self::Setting { .. } => Exit::Usage,
+            Self::Unreadable { source, .. } => Exit::of_file(source),
+            Self::Invalid { .. } => Exit::Failed,
+        }
     }
 
     fn next_step(&self) -> String {

@@ -60,8 +60,7 @@ impl Actionable for MonitorError {
         match self {
             Self::Ended => Exit::Done,
             Self::Unreadable { .. } | Self::NoAccounts => Exit::NotPossible,
-            Self::NoRecording { .. } | Self::Line { .. } => Exit::Usage,
-            Self::Unwritable { .. } => Exit::Failed,
+            Self::NoRecording { .. } | Self::Line { .. } | Self::Unwritable { .. } => Exit::Failed,
             Self::Machine(error) => error.exit(),
         }
     }

@@ -89,7 +89,10 @@ pub enum PageError {
 
 impl Actionable for PageError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        match self {
+            Self::Document { .. } | Self::Foreign { .. } => Exit::Failed,
+            Self::TooLarge { .. } => Exit::Usage,
+        }
     }
 
     fn next_step(&self) -> String {

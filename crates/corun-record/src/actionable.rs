@@ -32,6 +32,14 @@ impl Exit {
         Self::Interrupted,
     ];
 
+    /// The exit code where a file that a user names cannot be read: the command line is valid, the file fails.
+    pub fn of_file(error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Self::NotPermitted,
+            _ => Self::Failed,
+        }
+    }
+
     /// Meaning of the exit code in one sentence: the text of every help, man page and document.
     pub const fn meaning(self) -> &'static str {
         match self {

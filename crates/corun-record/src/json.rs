@@ -93,7 +93,7 @@ impl ReadError {
 
 impl Actionable for ReadError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        Exit::Failed
     }
 
     fn next_step(&self) -> String {

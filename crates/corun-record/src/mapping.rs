@@ -55,7 +55,8 @@ pub enum MappingError {
 
 impl Placement {
     /// The slot of each worker, in worker order, on `cores` cores of this SMT width. A slot that several
-    /// workers share occurs once for each. Empty for `free`, where the kernel places the workers.
+    /// workers share occurs once for each. Empty for `free`, where the kernel places the workers, and for `cpus`, whose
+    /// logical CPUs are no slots.
     ///
     /// # Errors
     /// If the placement does not fit the cores.
@@ -101,19 +102,19 @@ impl Placement {
                 let queue = |core| vec![Slot { core, sibling: 0 }; stacked_workers(smt_width)];
                 Ok((0..cores).flat_map(queue).collect())
             }
-            Self::Free(_) => Ok(Vec::new()),
+            Self::Free(_) | Self::Cpus => Ok(Vec::new()),
         }
     }
 
     /// The fewest cores of this SMT width with a slot for each of so many workers, where the placement has
-    /// no number of workers of its own; for `free`, those with a hardware thread for each.
+    /// no number of workers of its own; for `free` and `cpus`, those with a hardware thread for each.
     pub fn cores_for(self, workers: usize, smt_width: usize) -> usize {
         let workers = workers.max(1);
         match self {
             Self::Single => 1,
             Self::Spread(None) => workers,
             Self::Spread(Some(workers)) => workers as usize,
-            Self::Full(None) | Self::Free(_) => workers.div_ceil(smt_width),
+            Self::Full(None) | Self::Free(_) | Self::Cpus => workers.div_ceil(smt_width),
             Self::Full(Some(siblings)) => workers.div_ceil(siblings as usize),
             Self::Packed(None) => workers.next_multiple_of(smt_width),
             Self::Packed(Some(workers)) | Self::Scatter(workers) => {

@@ -41,6 +41,8 @@ pub enum Metric {
     Throughput,
     /// X of an arm over X(spread).
     RelativeThroughput,
+    /// X of an arm over X of the first arm of listed CPUs.
+    RelativeToFirst,
     /// Goal of a sweep, over that of the chosen arm: above 1 is better.
     RelativeToChosen,
     /// X(full)/X(spread), same cores; X(full@k)/X(spread) for k workers a core.
@@ -101,6 +103,7 @@ impl Metric {
             Self::Makespan => "time",
             Self::Throughput => "throughput",
             Self::RelativeThroughput => "relative to spread",
+            Self::RelativeToFirst => "relative to first",
             Self::RelativeToChosen => "relative to chosen",
             Self::SmtYield => "SMT yield",
             Self::SiblingSlowdown => "sibling slowdown",
@@ -161,6 +164,9 @@ impl Metric {
                 "time with the data of two workers in one cache line, over that with a line for each"
             }
             Self::RelativeThroughput => "work done a second, over that of one worker a core",
+            Self::RelativeToFirst => {
+                "work done a second, over that of the first arm of listed CPUs"
+            }
             Self::Speedup => "work done a second, over that of the fewest workers",
             _ => return None,
         })

@@ -29,6 +29,8 @@ pub enum Placement {
     Stacked,
     /// No pinning: the kernel places the workers; with a number: that many workers.
     Free(Option<u32>),
+    /// A worker on each of some logical CPUs, which the request lists and the [`Arm`] has.
+    Cpus,
 }
 
 impl Placement {
@@ -48,6 +50,7 @@ impl Placement {
             }
             Self::Stacked => "workers time-sliced on one logical CPU of each core",
             Self::Free(_) => "no pinning: the kernel places the workers",
+            Self::Cpus => "a worker on each of the logical CPUs that were listed",
         }
     }
 
@@ -60,9 +63,13 @@ impl Placement {
             Self::Scatter(number) => ("scatter", Some(number)),
             Self::Stacked => ("stacked", None),
             Self::Free(number) => ("free", number),
+            Self::Cpus => (CPUS, None),
         }
     }
 }
+
+/// Name of [`Placement::Cpus`] in documents; as a request it would lack its CPUs.
+const CPUS: &str = "cpus";
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +123,10 @@ impl Serialize for Placement {
 
 impl<'de> Deserialize<'de> for Placement {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        match String::deserialize(deserializer)?.as_str() {
+            CPUS => Ok(Self::Cpus),
+            text => text.parse().map_err(serde::de::Error::custom),
+        }
     }
 }
 
@@ -128,8 +138,8 @@ impl JsonSchema for Placement {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "Placement of the workers; `@K` is K workers a core, `@N` N workers.",
-            "pattern": "^(single|stacked|(spread|full|packed|free)(@[1-9][0-9]*)?|scatter@[1-9][0-9]*)$"
+            "description": "Placement of the workers; `@K` is K workers a core, `@N` N workers, `cpus` one on each CPU of the arm.",
+            "pattern": "^(single|stacked|cpus|(spread|full|packed|free)(@[1-9][0-9]*)?|scatter@[1-9][0-9]*)$"
         })
     }
 }
@@ -230,6 +240,13 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Placement>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn listed_cpus_are_a_placement_of_documents_alone() {
+        let json = serde_json::to_string(&Placement::Cpus).unwrap();
+        assert_eq!(serde_json::from_str::<Placement>(&json).unwrap(), Placement::Cpus);
+        "cpus".parse::<Placement>().unwrap_err();
     }
 
     #[test]

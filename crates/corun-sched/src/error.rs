@@ -35,7 +35,15 @@ pub enum ScheduleError {
         /// Reason.
         why: String,
     },
-    /// A file of tasks, or of a recording, that cannot be read.
+    /// A load's file that cannot be read, or is none.
+    #[error("load \"{load}\": {why}")]
+    LoadFile {
+        /// Name of the load.
+        load: String,
+        /// Reason.
+        why: String,
+    },
+    /// A line of a file of tasks, or of a recording.
     #[error("line {line}: {why}")]
     File {
         /// The line, from 1.
@@ -59,7 +67,13 @@ pub enum ScheduleError {
 
 impl Actionable for ScheduleError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        match self {
+            Self::Pairs { .. } | Self::LoadFile { .. } | Self::File { .. } => Exit::Failed,
+            Self::Topology { .. }
+            | Self::Policy { .. }
+            | Self::Load { .. }
+            | Self::Affinity { .. } => Exit::Usage,
+        }
     }
 
     fn next_step(&self) -> String {
@@ -74,7 +88,7 @@ impl Actionable for ScheduleError {
                 }
                 None => "`corun schedule list` lists all.".to_owned(),
             },
-            Self::Load { .. } | Self::File { .. } => {
+            Self::Load { .. } | Self::LoadFile { .. } | Self::File { .. } => {
                 "`corun schedule list` lists the loads with their parameters.".to_owned()
             }
             Self::Affinity { .. } => {

@@ -139,10 +139,11 @@ impl StoreError {
 impl Actionable for StoreError {
     fn exit(&self) -> Exit {
         match self {
-            Self::NoRun { .. } | Self::Ambiguous { .. } | Self::Tag { .. } | Self::Document(_) => {
-                Exit::Usage
-            }
-            Self::Unfinished { .. } | Self::NotResumable { .. } => Exit::Usage,
+            Self::NoRun { .. }
+            | Self::Ambiguous { .. }
+            | Self::Tag { .. }
+            | Self::Unfinished { .. }
+            | Self::NotResumable { .. } => Exit::Usage,
             Self::Refused {
                 code: Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly), ..
             } => Exit::NotPermitted,

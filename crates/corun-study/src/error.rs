@@ -47,7 +47,11 @@ pub enum StudyError {
 
 impl Actionable for StudyError {
     fn exit(&self) -> Exit {
-        Exit::Usage
+        match self {
+            Self::Unknown { .. } | Self::UnknownRow { .. } => Exit::Usage,
+            Self::Unreadable { source, .. } => Exit::of_file(source),
+            Self::ValidationError { .. } => Exit::Failed,
+        }
     }
 
     fn next_step(&self) -> String {

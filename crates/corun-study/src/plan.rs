@@ -143,6 +143,7 @@ pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<StudyStep, String> {
         &cores,
         &LayoutRequest {
             placements: placements.clone(),
+            listed: Vec::new(),
             skip_impossible: true,
             cores: rerun.cores,
             core_type: core_type.clone(),
@@ -190,6 +191,7 @@ impl StudyStep {
             cores: self.cores,
             core_type: self.core_type.clone(),
             placements: self.placements.clone(),
+            listed: Vec::new(),
             skip_impossible: true,
             steady: false,
             timeout: Some(sizes.timeout),

@@ -68,5 +68,6 @@ fn name(arm: StudyArm) -> &'static str {
         Placement::Scatter(_) => "scatter",
         Placement::Stacked => "stacked",
         Placement::Free(_) => "free",
+        Placement::Cpus => "cpus",
     }
 }

@@ -274,6 +274,7 @@ impl Actionable for TraceError {
     fn exit(&self) -> Exit {
         match self {
             Self::NoTracer { .. } => Exit::Usage,
+            Self::Program { source, .. } => Exit::of_file(source),
             Self::Unavailable(_) => Exit::NotPossible,
             _ => Exit::Failed,
         }

@@ -298,10 +298,8 @@ impl Actionable for WorkloadError {
             | Self::NotAPair { .. }
             | Self::UnknownParameter { .. }
             | Self::Repeated { .. }
-            | Self::BadValue { .. }
-            | Self::UnreadableLoad { .. }
-            | Self::BrokenLoad { .. }
-            | Self::MistakenLoad(_) => Exit::Usage,
+            | Self::BadValue { .. } => Exit::Usage,
+            Self::UnreadableLoad { source, .. } => Exit::of_file(source),
             Self::Unavailable { .. }
             | Self::NoMemory { .. }
             | Self::NoRoom { .. }
@@ -320,7 +318,10 @@ impl Actionable for WorkloadError {
                 Remedy::Room | Remedy::Memory => Exit::NotPossible,
                 Remedy::Unknown => Exit::Failed,
             },
-            Self::NotDeclared { .. } | Self::RequestFailed(_) => Exit::Failed,
+            Self::BrokenLoad { .. }
+            | Self::MistakenLoad(_)
+            | Self::NotDeclared { .. }
+            | Self::RequestFailed(_) => Exit::Failed,
         }
     }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use corun_files::InputKind;
-use corun_record::{excerpt, shown};
+use corun_record::excerpt;
 use corun_store::RunKind;
 
 use crate::keeping;
@@ -36,10 +36,9 @@ pub(crate) fn text(name: &str) -> Result<String, Problem> {
     if is_file(name) {
         let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
         return corun_files::text(path, InputKind::DOCUMENT).map_err(|error| {
-            Problem::usage(
-                format!("{}: {error}", shown(name)),
-                "Name a file that corun wrote with --json FILE, or a run of `corun runs list`.",
-            )
+            let next_step =
+                "Name a file that corun wrote with --json FILE, or a run of `corun runs list`.";
+            Problem::unreadable(&error, next_step).in_file(Path::new(name))
         });
     }
     match keeping::existing()? {

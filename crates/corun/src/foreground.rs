@@ -7,9 +7,11 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use corun_files::signals_to_handle;
 use corun_machine::descendants::Mark;
@@ -17,6 +19,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals as Caught;
 
 use crate::problem::Problem;
+
+/// Time that a command has to end by itself once corun is asked to end.
+const GRACE: Duration = Duration::from_millis(1500);
 
 /// Signals that are passed on instead of ending corun, and the mark by which a command's processes are known where it is
 /// killed.
@@ -76,10 +81,8 @@ impl Foreground {
             });
         }
         let child = command.spawn().map_err(|error| {
-            Problem::failed(
-                format!("could not start {name:?}: {error}"),
-                "Name a program on the PATH, or by its path.",
-            )
+            let next_step = "Name a program on the PATH, or by its path.";
+            Problem::unreadable(&error, next_step).in_file(Path::new(name))
         })?;
         Ok(Self { process: child.id().cast_signed(), has_terminal })
     }
@@ -90,7 +93,7 @@ impl Foreground {
     }
 
     /// Waits for its end, passing `signals` on; children that it leaves behind are the user's. Where corun was asked to
-    /// end, or is killed, all of it is ended.
+    /// end, or is killed, all of it is ended, after [`GRACE`] what has not ended by itself.
     ///
     /// Signals stay caught afterwards: what follows is not interrupted.
     ///
@@ -102,10 +105,21 @@ impl Foreground {
         let handle = caught.handle();
         let was_asked = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&was_asked);
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&has_ended);
         let forward = std::thread::Builder::new().spawn(move || {
             for signal in caught.forever() {
-                asked.store(true, Ordering::SeqCst);
                 send(group, signal);
+                if !asked.swap(true, Ordering::SeqCst) {
+                    // If the system refuses the thread, a command that ignores the signal goes on.
+                    let is_over = Arc::clone(&is_over);
+                    let _ = std::thread::Builder::new().spawn(move || {
+                        std::thread::sleep(GRACE);
+                        if !is_over.load(Ordering::SeqCst) {
+                            send(group, libc::SIGKILL);
+                        }
+                    });
+                }
             }
         });
         let forward = forward.map_err(|error| {
@@ -117,6 +131,7 @@ impl Foreground {
             )
         })?;
         let ended = self.wait();
+        has_ended.store(true, Ordering::SeqCst);
         if was_asked.load(Ordering::SeqCst) {
             drop(mark.end_all());
         }

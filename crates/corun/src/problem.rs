@@ -28,6 +28,11 @@ impl Problem {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Failed }
     }
 
+    /// A file that was named and cannot be read, or a program that cannot be run.
+    pub(crate) fn unreadable(error: &std::io::Error, next_step: impl Into<String>) -> Self {
+        Self { exit: Exit::of_file(error), ..Self::failed(error.to_string(), next_step) }
+    }
+
     /// The user ended it before there was anything to keep.
     pub(crate) fn interrupted(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Interrupted }

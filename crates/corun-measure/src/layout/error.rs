@@ -1,5 +1,6 @@
 //! Why arms could not be laid out, and what the user can do about it.
 
+use corun_machine::CpuSet;
 use corun_record::{Actionable, Exit, Placement};
 
 /// Why no layout could be made.
@@ -32,6 +33,18 @@ pub enum LayoutError {
         wanted: String,
         /// The types of this machine.
         known: String,
+    },
+    /// A listed logical CPU that workers may not use.
+    #[error(
+        "--arm {name}: expected logical CPUs that workers may use, found {cpu}, which is none of {usable}"
+    )]
+    NotUsable {
+        /// The arm.
+        name: String,
+        /// The logical CPU.
+        cpu: u32,
+        /// Those that workers may use.
+        usable: CpuSet,
     },
     /// No arm can run with SMT off.
     #[error(
@@ -67,7 +80,7 @@ fn count(number: u32, one: &str) -> String {
 impl Actionable for LayoutError {
     fn exit(&self) -> Exit {
         match self {
-            Self::NoWorker | Self::UnknownCoreType { .. } => Exit::Usage,
+            Self::NoWorker | Self::UnknownCoreType { .. } | Self::NotUsable { .. } => Exit::Usage,
             _ => Exit::NotPossible,
         }
     }
@@ -81,6 +94,7 @@ impl Actionable for LayoutError {
             Self::NoWorker => "Ask for one worker or more.",
             Self::TooManyCores { .. } => "Ask for fewer; `corun topo` shows the cores.",
             Self::UnknownCoreType { .. } => "Name one of these; `corun topo` shows them.",
+            Self::NotUsable { .. } => "List others; `corun topo` shows them.",
             Self::Impossible { .. } => "Leave the placement out.",
         }
         .to_owned()

@@ -5,6 +5,7 @@
 
 mod chosen_cores;
 mod error;
+mod listed;
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,17 @@ use corun_record::{Arm, Placement, PlacementNotPossible, SmtState, Variant};
 
 use chosen_cores::ChosenCores;
 pub use error::LayoutError;
+pub use listed::{ListedArm, ListedArmError};
 
 use crate::cores::{Core, core_types};
 
-/// Request of the user for the layout; an empty list of placements means every possible one.
+/// Request of the user for the layout; without placements and listed arms, every possible placement.
 #[derive(Debug, Clone, Default)]
 pub struct LayoutRequest {
     /// The placements wanted; one that is not possible is then an error.
     pub placements: Vec<Placement>,
+    /// Arms whose logical CPUs are listed, before all others.
+    pub listed: Vec<ListedArm>,
     /// Leave out a named placement that is not possible, as long as another one is.
     pub skip_impossible: bool,
     /// C, the number of cores to use of each core type; by default all, made a multiple of S.
@@ -34,6 +38,13 @@ pub struct LayoutRequest {
     pub taken_by_smt_off: Option<CpuSet>,
     /// Why cores have a single usable logical CPU, where they do.
     pub no_siblings: String,
+}
+
+impl LayoutRequest {
+    /// True unless all arms are listed.
+    fn has_placements(&self) -> bool {
+        self.listed.is_empty() || !self.placements.is_empty()
+    }
 }
 
 /// The arms of an experiment, each followed by its A/A twin, and what could not be laid out.
@@ -66,23 +77,41 @@ impl Layout {
         }
         let mut layout =
             Self { arms: Vec::new(), not_possible: Vec::new(), cores: BTreeMap::new() };
+        for listed in &request.listed {
+            layout.push_with_twin(listed.arm(cores)?);
+        }
         let mut free_workers = 0;
         for core_type in &chosen_types {
+            let name = core_type.clone().unwrap_or_else(|| "all".to_owned());
+            let first = |core: &Core| core.cpus[0];
+            if !request.has_placements() {
+                let of_type = cores.iter().filter(|core| core.core_type == *core_type);
+                let used = of_type.filter(|core| layout.uses(core));
+                let used = used.map(first).collect();
+                layout.cores.insert(name, used);
+                continue;
+            }
             let chosen = ChosenCores::new(cores, core_type.as_deref(), request.cores)?;
             free_workers += chosen.width * chosen.count();
             layout.add_pinned(&chosen, request);
-            let name = core_type.clone().unwrap_or_else(|| "all".to_owned());
-            layout.cores.insert(name, chosen.cores.iter().map(|core| core.cpus[0]).collect());
+            layout.cores.insert(name, chosen.cores.iter().map(first).collect());
         }
         if layout.cores.is_empty() {
             return Err(LayoutError::NoCpu);
         }
-        layout.add_free(free_workers, request);
+        if request.has_placements() {
+            layout.add_free(free_workers, request);
+        }
         if let Some(taken) = &request.taken_by_smt_off {
             layout.add_switched(cores, taken)?;
         }
         layout.refuse_what_was_named(request)?;
         Ok(layout)
+    }
+
+    /// True if an arm has workers on the core.
+    fn uses(&self, core: &Core) -> bool {
+        self.arms.iter().flat_map(|arm| &arm.cpus).any(|cpu| core.cpus.contains(cpu))
     }
 
     fn add_pinned(&mut self, chosen: &ChosenCores, request: &LayoutRequest) {

@@ -315,3 +315,51 @@ fn switched_arms_need_the_logical_cpus_that_stay() {
 fn switched() -> LayoutRequest {
     LayoutRequest { taken_by_smt_off: Some(CpuSet::from([2, 3])), ..request() }
 }
+
+fn listed(arms: &[&str], placements: &[Placement]) -> LayoutRequest {
+    LayoutRequest {
+        listed: arms.iter().map(|arm| arm.parse().unwrap()).collect(),
+        placements: placements.to_vec(),
+        ..request()
+    }
+}
+
+#[test]
+fn arms_that_list_their_cpus_are_the_only_ones_unless_placements_are_named() {
+    let siblings_and_cores = ["siblings=0,2", "cores=1,0"];
+    let only = Layout::new(&cores(2, 2), &listed(&siblings_and_cores, &[])).unwrap();
+    insta::assert_snapshot!(show(&only), @r"
+    siblings x2 [0, 2]
+    cores x2 [1, 0] idle [2, 3]
+    ");
+    let on: Vec<u32> = only.arms.iter().map(|arm| arm.cores).collect();
+    assert_eq!((&on[..], &only.cores["all"][..]), (&[1, 1, 2, 2][..], &[0, 1][..]));
+    let one = Layout::new(&cores(2, 2), &listed(&["siblings=1,3"], &[])).unwrap();
+    assert_eq!(one.cores["all"], [1]);
+
+    let more = listed(&["all=0-3"], &[Placement::Spread(None), Placement::Free(Some(2))]);
+    insta::assert_snapshot!(show(&Layout::new(&cores(2, 2), &more).unwrap()), @r"
+    all x4 [0, 1, 2, 3]
+    spread x2 [0, 1] idle [2, 3]
+    free@2 x2 []
+    ");
+    let unknown = Layout::new(&cores(2, 2), &listed(&["all=0-4"], &[])).unwrap_err();
+    insta::assert_snapshot!(
+        unknown,
+        @"--arm all: expected logical CPUs that workers may use, found 4, which is none of 0-3"
+    );
+}
+
+#[test]
+fn all_arms_are_compared_with_the_first_that_lists_its_cpus() {
+    let placements = [Placement::Spread(None), Placement::Full(None)];
+    let request = listed(&["siblings=0,2", "cores=0,1"], &placements);
+    let found = comparisons(&Layout::new(&cores(2, 2), &request).unwrap().arms);
+    let to_first = found.iter().filter(|it| it.metric == Metric::RelativeToFirst);
+    let to_first: Vec<_> = to_first.map(|it| (it.arm.as_str(), it.against.as_str())).collect();
+    assert_eq!(to_first, [("cores", "siblings"), ("spread", "siblings"), ("full", "siblings")]);
+    let first = headline(&found).unwrap();
+    assert_eq!((first.metric, first.arm.as_str()), (Metric::RelativeToFirst, "cores"));
+    // What placements alone are about is still said.
+    assert!(found.iter().any(|it| it.metric == Metric::SmtYield));
+}

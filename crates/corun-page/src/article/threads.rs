@@ -71,6 +71,7 @@ fn family(placement: Placement) -> &'static str {
         Placement::Scatter(_) => "scatter: a second worker a core when each has one",
         Placement::Stacked => "stacked: time-sliced",
         Placement::Free(_) => "free: placed by the kernel",
+        Placement::Cpus => "on the logical CPUs that were listed",
     }
 }
 

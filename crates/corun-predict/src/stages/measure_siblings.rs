@@ -114,6 +114,7 @@ impl MeasureSiblings<'_> {
             cores: Some(1),
             core_type: None,
             placements,
+            listed: Vec::new(),
             skip_impossible: true,
             steady: false,
             timeout: None,

@@ -91,8 +91,9 @@ pub fn find(
             return Err(wrong(format!("expected a file, as in {name}:FILE")));
         }
         Make::File(make) => {
-            let contents = read(Path::new(rest)).map_err(|error| wrong(error.to_string()))?;
-            make(&contents).map_err(|error| wrong(error.to_string()))?
+            let broken = |why: String| ScheduleError::LoadFile { load: text.to_owned(), why };
+            let contents = read(Path::new(rest)).map_err(|error| broken(error.to_string()))?;
+            make(&contents).map_err(|error| broken(error.to_string()))?
         }
     };
     load.name = on_one_line(text);

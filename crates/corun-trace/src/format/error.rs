@@ -92,6 +92,7 @@ impl Actionable for FormatError {
     fn exit(&self) -> Exit {
         match self {
             Self::NoThread { .. } => Exit::Usage,
+            Self::Unreadable { source, .. } => Exit::of_file(source),
             _ => Exit::Failed,
         }
     }

@@ -183,6 +183,7 @@ impl Arguments {
             cores: self.precision.cores.cores,
             core_type: self.precision.cores.core_type.clone(),
             placements: Vec::new(),
+            listed: Vec::new(),
             skip_impossible: false,
             smt_switch: false,
             timeout: self.context.timeout,

@@ -7,6 +7,7 @@ use clap::Args;
 use corun_machine::Machine;
 use corun_machine::switch::{self, SmtSwitch};
 use corun_measure::experiment::Observer;
+use corun_measure::layout::ListedArm;
 use corun_measure::{Earlier, Forecaster, Measurement, Request};
 use corun_record::{Document, Exit, Placement, Run, SmtState};
 
@@ -44,7 +45,7 @@ pub(crate) struct Arguments {
     /// `corun runs list`, a tag, or `last`
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         // A group in which another is flattened has no members.
-        "WorkArguments", "ServiceArguments", "placement", "CoreArguments", "smt_switch", "SwitchArguments",
+        "WorkArguments", "ServiceArguments", "placement", "arm", "CoreArguments", "smt_switch", "SwitchArguments",
         "ContextArguments", "target", "blocks", "PracticalArguments", "DesignArguments",
     ])]
     resume: Option<String>,
@@ -63,6 +64,10 @@ struct ArmArguments {
     /// scatter@N, stacked, free, free@N
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     placement: Vec<Placement>,
+    /// Measure a worker on each of these logical CPUs, under this name, such as siblings=0,4 (repeatable):
+    /// all arms are compared with the first of these; without --placement there are no others
+    #[arg(long, value_name = "NAME=LIST")]
+    arm: Vec<ListedArm>,
     #[command(flatten)]
     cores: CoreArguments,
 }
@@ -205,6 +210,7 @@ impl Arguments {
             cores: self.work.copies.flatten().or(self.arms.cores.cores),
             core_type: self.arms.cores.core_type.clone(),
             placements: self.arms.placement.clone(),
+            listed: self.arms.arm.clone(),
             skip_impossible: false,
             steady: self.work.steady,
             prepare: self.work.preparation(&self.context)?,

@@ -108,7 +108,7 @@ impl NamedRuns {
         }
         let text = documents::text(name)?;
         let found = subjects(&text).map_err(|error| {
-            Problem::usage(format!("{}: {error}", shown(name)), error.next_step())
+            Problem::failed(format!("{}: {error}", shown(name)), error.next_step())
         })?;
         self.read.insert(name.to_owned(), found.clone());
         Ok(found)

@@ -200,6 +200,7 @@ impl Arguments {
                 cores: search.cores.cores,
                 core_type: search.cores.core_type.clone(),
                 placements: Vec::new(),
+                listed: Vec::new(),
                 skip_impossible: false,
                 steady: self.work.steady,
                 smt_switch: false,

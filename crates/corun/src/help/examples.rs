@@ -58,6 +58,10 @@ pub(crate) const EXAMPLES: &[(&str, &[Example])] = &[
                 "corun measure --placement spread,full --max-time 1m ./solver",
             ),
             example(
+                "Two CPUs against two others, by number",
+                "corun measure --arm siblings=0,4 --arm cores=0,1 ./solver",
+            ),
+            example(
                 "A program that reports its own speed",
                 "corun measure --throughput 'rate: ([0-9.]+)' ./server-test",
             ),

@@ -32,7 +32,7 @@ fn a_block_that_cannot_be_run_is_left_out_with_its_reason() {
 fn a_wrong_list_is_reported_by_its_line() {
     let (outcome, scratch) = calibrate("block\n48xx\n", &[]);
     insta::assert_snapshot!(outcome.reported(scratch.path()), @r#"
-    exit 2
+    exit 1
     corun: FOLDER/list.csv: expected a block of whole bytes in hexadecimal in line 2, found "48xx"
       Give a CSV file with a column `block`: machine code in hexadecimal, such as 4801c8. A column `cycles` may say how long each takes; lines that begin with # are left out.
     "#);
@@ -90,7 +90,7 @@ fn a_measured_core_is_a_model_that_everything_takes() {
     assert!(simulated.output.starts_with("block,predicted\n4801c0,"), "{}", simulated.errors);
     std::fs::remove_file(scratch.file("host-timing.csv")).unwrap();
     let missing = Outcome::of(&mut command);
-    assert_eq!(missing.exit, Some(2));
+    assert_eq!(missing.exit, Some(1));
     assert!(
         missing.errors.contains("expected a timing table in the folder of the model that names it"),
         "{}",

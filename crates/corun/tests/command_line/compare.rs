@@ -197,7 +197,7 @@ fn what_cannot_be_compared_is_a_sentence_and_a_next_step() {
     let empty = runs.scratch.file("empty");
     std::fs::write(&empty, "").expect("a file can be written");
     insta::assert_snapshot!(reported(&[name, empty.to_str().expect("plain")]), @r"
-    exit 2
+    exit 1
     corun: FOLDER/empty: expected a document written by corun as JSON, found text that ends too early (line 1, column 0)
       Name a file that corun wrote with --json FILE.
     ");

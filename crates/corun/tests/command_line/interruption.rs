@@ -151,6 +151,99 @@ fn no_worker_outlives_a_killed_corun() {
     wait_until("the worker's end", || is_gone(worker));
 }
 
+/// Signals that end corun, from wherever they come.
+const ENDING: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::HUP, Signal::KILL];
+
+/// Commands that start a program, PROGRAM.
+const OF_PROGRAMS: &[&[&str]] = &[
+    &["measure", "--", "PROGRAM"],
+    &["measure", "--prepare", "PROGRAM", "--", "true"],
+    &["threads", "--", "PROGRAM"],
+    &["capacity", "--", "PROGRAM"],
+    &["predict", "--model=zen4", "--no-measure", "--", "PROGRAM"],
+    &["predict", "--model=zen4", "--", "PROGRAM"],
+    &["predict", "--model=zen3,zen4", "--set=rob.entries=128,224", "--program", "PROGRAM"],
+    &["trace", "-o=t", "--", "PROGRAM"],
+    &["trace", "-o=t", "--tracer=ptrace", "--", "PROGRAM"],
+    &["trace", "-o=t", "--sample=5:5", "--", "PROGRAM"],
+    &["top", "--", "PROGRAM"],
+    &["fleet", "plan", "--engine=local", "--pilot", "campaign.toml"],
+    &["fleet", "submit", "--engine=local", "campaign.toml"],
+];
+
+/// Commands that start processes of corun's own, or built-in programs.
+const OF_OWN_PROCESSES: &[&[&str]] = &[
+    &["measure", "--workload=fib", "--sample-time=10m"],
+    &["threads", "--workload=fib", "--sample-time=10m"],
+    &["capacity", "--workload=fib", "--sample-time=10m"],
+    &["bench", "run", "fib", "--sample-time=10m"],
+    &["bench", "run", "lmbench/context-switch", "--sample-time=10m"],
+    &["study", "run", "smt-test-2020"],
+    &["study", "show", "os-lecture", "--predict"],
+    &["trace", "-o=t", "--workload=fib"],
+    &["audit"],
+];
+
+/// Of what a command started nothing goes on when it has ended, whoever ended it: nor a program that ignores signals, nor
+/// what that has started.
+#[test]
+fn what_a_command_started_ends_with_it() {
+    const STUBBORN: &str = "trap '' TERM INT HUP\ntail -f /dev/null >/dev/null 2>&1 &\n\
+                            echo $$ $! >\"$folder/new.$$\"; mv \"$folder/new.$$\" \"$folder/id.$$\"\n\
+                            while :; do wait; done";
+    let ends = |line: &[&str], signal: Signal, is_of_program: bool| {
+        let scratch = Scratch::new();
+        let program = scratch.script(STUBBORN).display().to_string();
+        let campaign = format!(
+            "format = \"corun-campaign\"\nversion = 1\nname = \"x\"\n[budget]\ntime = \"10m\"\n\
+             [[program]]\ncommand = [{program:?}]\n"
+        );
+        std::fs::write(scratch.file("campaign.toml"), campaign).expect("a file can be written");
+        let mut command = corun(line.iter().map(|word| word.replace("PROGRAM", &program)));
+        command.current_dir(scratch.path()).env("CORUN_TEST_FOLDER", scratch.path());
+        let mut corun =
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("corun starts");
+        let ids = || -> Vec<i32> {
+            let names = std::fs::read_dir(scratch.path()).expect("a folder").flatten();
+            let named = names.filter_map(|it| it.file_name().into_string().ok());
+            let files = named.filter(|name| name.starts_with("id."));
+            let texts = files.map(|name| scratch.read(&name)).collect::<Vec<_>>().join(" ");
+            texts.split_whitespace().map(|id| id.parse().expect("a process id")).collect()
+        };
+        let parent = corun.id();
+        wait_until(&format!("a process of {line:?}"), || match is_of_program {
+            true => !ids().is_empty(),
+            false => !children_of(parent).is_empty(),
+        });
+        let started = [children_of(parent), ids()].concat();
+        kill_process(Pid::from_child(&corun), signal).expect("corun runs");
+        corun.wait().expect("corun ends");
+        wait_until(&format!("the end of what {line:?} started, by {signal:?}"), || {
+            started.iter().chain(&ids()).all(|&id| is_gone(id)) && marked(&scratch).is_empty()
+        });
+    };
+    let of_programs = OF_PROGRAMS.iter().map(|line| (*line, true));
+    for (line, is_of_program) in
+        of_programs.chain(OF_OWN_PROCESSES.iter().map(|line| (*line, false)))
+    {
+        std::thread::scope(|scope| {
+            for signal in ENDING {
+                scope.spawn(move || ends(line, signal, is_of_program));
+            }
+        });
+    }
+}
+
+/// Processes that have the folder in their environment, corun's own helpers among them.
+fn marked(scratch: &Scratch) -> Vec<i32> {
+    let folder = scratch.path().as_os_str().as_encoded_bytes();
+    let has_it = |id: &i32| {
+        let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        environment.windows(folder.len()).any(|words| words == folder)
+    };
+    processes().filter(|id| has_it(id) && !is_gone(*id)).collect()
+}
+
 /// A command that runs in corun's place may start a daemon, and then ends by itself.
 #[test]
 fn what_a_command_in_the_foreground_started_ends_with_a_corun_that_is_killed() {

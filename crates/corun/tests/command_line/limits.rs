@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use crate::common::{Outcome, Scratch, corun};
 
 /// Lines that name each kind of file; `FILE` for it.
-const LINES: &[&[&str]] = &[
+pub(crate) const LINES: &[&[&str]] = &[
     &["models", "check", "FILE.toml"],
     &["models", "show", "FILE.toml"],
     &["models", "diff", "FILE.toml", "zen4"],

@@ -1,7 +1,7 @@
 //! Workers for real: where they run, which arguments they get, how many there are.
 
 use corun_machine::{Affinity, CpuSet};
-use corun_record::{Arm, Mode, Pinning, Run};
+use corun_record::{Arm, Metric, Mode, Pinning, Run};
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
 
@@ -48,6 +48,66 @@ fn all_is_kept_on_the_cpus_that_are_named() {
         let outcome = Outcome::of(&mut corun(command));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(2), ""));
         assert!(outcome.errors.contains("found 9999, which is none of"), "{}", outcome.errors);
+    }
+}
+
+#[test]
+fn arms_with_listed_cpus_are_compared_and_kept_as_others() {
+    let scratch = Scratch::new();
+    let script = scratch
+        .script("grep Cpus_allowed_list /proc/self/status | cut -f 2 >> \"$folder/allowed\"");
+    let cpus: Vec<u32> = Affinity::of(0).unwrap().cpus().iter().collect();
+    let list: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    let (one, all) = (format!("one={}", list[0]), format!("all={}", list.join(",")));
+    let keeping = |words: &[&str]| {
+        let mut command = corun(words);
+        command.env("CORUN_STORE", scratch.file("corun.db"));
+        command
+    };
+    let run = |arms: [&str; 2]| {
+        Outcome::of(
+            keeping(&ALL_ARMS).args(["--arm", arms[0], "--arm", arms[1], "--"]).arg(&script),
+        )
+        .run()
+    };
+    let first = run([&one, &all]);
+    let ids: Vec<&str> = first.arms.iter().map(|arm| arm.id.as_str()).collect();
+    assert_eq!(ids, ["one", "one.aa", "all", "all.aa"]);
+    assert_eq!((&first.arms[0].cpus, &first.arms[2].cpus), (&vec![cpus[0]], &cpus));
+    assert_eq!(scratch.read("allowed").lines().filter(|it| **it == list[0]).count() % 4, 0);
+    let verdict = &first.verdicts[0];
+    assert_eq!((verdict.metric, verdict.against.as_str()), (Metric::RelativeToFirst, "one"));
+    let shown = Outcome::of(&mut keeping(&["runs", "show", "last"]));
+    assert!(shown.output.contains("relative to first"), "{}", shown.output);
+
+    // The same name on other CPUs is no equal run.
+    run([&format!("one={}", list[list.len() - 1]), &all]);
+    let compared = Outcome::of(&mut keeping(&["compare", "last~1", "last"]));
+    assert_eq!(compared.output.contains("CPUs of one"), list.len() > 1, "{}", compared.output);
+    let page = Outcome::of(keeping(&["report", "last", "-o"]).arg(scratch.file("page.html")));
+    assert_eq!(page.exit, Some(0), "{}", page.errors);
+    assert!(scratch.read("page.html").contains("relative to first"));
+}
+
+#[test]
+fn arms_list_cpus_that_there_are_each_once() {
+    let refused = |arguments: &[&str]| {
+        let outcome = Outcome::of(corun(["measure"]).args(arguments).args(["--", "true"]));
+        assert_eq!((outcome.exit, outcome.output.as_str()), (Some(2), ""), "{}", outcome.errors);
+        outcome.errors
+    };
+    let first = Affinity::of(0).unwrap().cpus().iter().next().unwrap();
+    let (twice, list) = (format!("a={first},{first}"), format!("a={first}"));
+    for (arguments, found) in [
+        (&["--arm", twice.as_str()][..], "expected each logical CPU once"),
+        (&["--arm", "a=9999"], "found 9999, which is none of"),
+        (&["--arm", "a"], "expected a name and logical CPUs"),
+        (&["--arm", "free@2=0"], "expected a name of letters"),
+        (&["--arm", list.as_str(), "--arm", list.as_str()], "found `a` twice"),
+        (&["--arm", list.as_str(), "--cores=1"], "expected --placement beside --cores"),
+    ] {
+        let errors = refused(arguments);
+        assert!(errors.contains(found), "{arguments:?}: {errors}");
     }
 }
 

@@ -62,7 +62,7 @@ fn what_is_no_run_is_named_and_leaves_no_page() {
     let scratch = Scratch::new();
     std::fs::write(scratch.file("other.json"), r#"{ "format": "other" }"#).expect("written");
     let outcome = report(&scratch, &["other.json"]);
-    assert_eq!(outcome.exit, Some(2));
+    assert_eq!(outcome.exit, Some(1));
     assert!(
         outcome.errors.starts_with(
             "corun: other.json: expected a format that begins with \"corun-\", found \"other\"\n"
@@ -72,7 +72,7 @@ fn what_is_no_run_is_named_and_leaves_no_page() {
     );
     assert!(!scratch.file("report.html").exists());
     let outcome = report(&scratch, &["missing.json"]);
-    assert_eq!(outcome.exit, Some(2));
+    assert_eq!(outcome.exit, Some(1));
     assert!(outcome.errors.starts_with("corun: missing.json: "), "{}", outcome.errors);
 }
 

@@ -121,7 +121,7 @@ fn a_table_of_something_else_is_refused_with_its_line() {
     ] {
         std::fs::write(&file, text).unwrap();
         let outcome = of(&["--model=zen4", "--block-file", file.to_str().unwrap()]);
-        assert_eq!(outcome.exit, Some(2), "{text}");
+        assert_eq!(outcome.exit, Some(1), "{text}");
         assert!(outcome.errors.contains(expected), "{}", outcome.errors);
     }
 }

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::common::{Outcome, corun};
+use crate::common::{Outcome, Scratch, corun};
+use crate::limits::LINES;
 
 /// The end of `corun measure` with these arguments.
 fn reported(arguments: &[&str]) -> String {
@@ -262,4 +263,76 @@ fn the_exit_code_does_not_depend_on_an_open_output() {
         let status = corun(["measure"]).stderr(deaf).status().expect("corun starts");
         assert_eq!(status.code(), Some(2), "{device}");
     }
+}
+
+/// Commands that read a file or a folder, as [`LINES`] and no other do; FILE is its path without an ending.
+const MORE_LINES: &[&[&str]] = &[
+    &["bench", "run", "dbench", "--param=load=FILE"],
+    &["models", "diff", "zen4", "FILE.toml"],
+    &["compare", "FILE.json", "FILE.json"],
+    &["compare", "--over-time", "FILE.json", "FILE.json"],
+    &["report", "FILE.json", "--markdown=-"],
+    &["report", "FILE.json", "-o=/dev/null"],
+    &["runs", "import", "FILE"],
+    &["fleet", "plan", "--engine=local", "FILE"],
+    &["fleet", "status", "FILE"],
+    &["fleet", "report", "FILE"],
+    &["top", "--once", "--replay=FILE"],
+    // Any file and any folder will do, if it is there.
+    &["measure", "--stdin=FILE", "--", "true"],
+    &["measure", "--cwd=FILE", "--", "true"],
+    &["measure", "--", "FILE"],
+    &["threads", "--stdin=FILE", "--", "true"],
+    &["trace", "-o=/dev/null", "--", "FILE"],
+    &["top", "--", "FILE"],
+    &["top", "--once", "--root=FILE"],
+    &["schedule", "--root=FILE", "--load=make"],
+];
+
+/// Words of the command line that name nothing.
+const WITH_NAME: [&[&str]; 14] = [
+    &["measure", "--workload=none"],
+    &["measure", "--resume=none"],
+    &["predict", "--no-measure", "--model=none", "--", "true"],
+    &["bench", "show", "none"],
+    &["models", "show", "none"],
+    &["study", "show", "none"],
+    &["study", "run", "os-lecture", "--only=none"],
+    &["schedule", "--topology=1x1x1", "--load=none"],
+    &["compare", "none", "none"],
+    &["report", "none"],
+    &["runs", "show", "none"],
+    &["runs", "tag", "none", "x"],
+    &["runs", "export", "--json=-", "none"],
+    &["schema", "none"],
+];
+
+/// As `corun --help` has it: 1 where a file fails, 2 where the command line is not valid.
+#[test]
+fn a_file_that_fails_is_no_wrong_command_line() {
+    let scratch = Scratch::new();
+    for ending in ["", ".json", ".toml"] {
+        std::fs::write(scratch.file(&format!("garbage{ending}")), "garbage\n").unwrap();
+        std::fs::create_dir(scratch.file(&format!("folder{ending}"))).unwrap();
+    }
+    let differs = |line: &[&str], file: &str, expected: i32| {
+        let words = line.iter().map(|word| word.replace("FILE", file));
+        let mut command = corun(words);
+        command.current_dir(scratch.path()).env("CORUN_STORE", scratch.file("corun.db"));
+        let Outcome { exit, errors, .. } = Outcome::of(&mut command);
+        (exit != Some(expected)).then(|| format!("{line:?} {file}: {exit:?} {errors}"))
+    };
+    let mut wrong = Vec::new();
+    let takes_any = |word: &&str| {
+        ["--stdin", "--cwd", "--root", "--"].iter().any(|it| word.split('=').next() == Some(it))
+    };
+    for line in LINES.iter().chain(MORE_LINES) {
+        let files: &[&str] = match line.iter().any(takes_any) && !line.contains(&"FILE.toml") {
+            true => &["missing"],
+            false => &["missing", "garbage", "folder"],
+        };
+        wrong.extend(files.iter().filter_map(|file| differs(line, file, 1)));
+    }
+    wrong.extend(WITH_NAME.iter().filter_map(|line| differs(line, "missing", 2)));
+    assert_eq!(wrong.join("\n"), "");
 }

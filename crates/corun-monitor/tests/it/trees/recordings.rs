@@ -144,7 +144,7 @@ fn a_file_that_is_no_recording_is_refused_with_its_line() {
     let refused = |text: &str| {
         fs::write(&path, text).unwrap();
         let error = Replay::open(&path, None).unwrap_err();
-        assert_eq!(error.exit(), Exit::Usage);
+        assert_eq!(error.exit(), Exit::Failed);
         error.to_string()
     };
     assert!(refused("").ends_with("a first line that does not say what the file is"));

@@ -65,16 +65,16 @@ fn a_load_that_cannot_be_used_is_answered_with_what_to_do() {
     insta::assert_snapshot!(free.replace(&answers, "where [..] are free"), @r#"
     workload `tbench` cannot read its load "TMPDIR/load": No such file or directory (os error 2)
       Name a file that you may read, or leave `load` out to get corun's own.
-    exit 2
+    exit 1
     line 1 of the load "TMPDIR/load": expected a handle that NTCreateX has opened before, found `1`
       Correct this line of the file, or begin it with #.
-    exit 2
+    exit 1
     line 1 of the load "TMPDIR/load": expected one of NTCreateX, Close, ReadX, WriteX, Flush, Unlink, Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX, UnlockX, Sleep, found `Copy`
       Correct this line of the file, or begin it with #.
-    exit 2
+    exit 1
     line 2 of the load "TMPDIR/load" (ReadX): expected 512 bytes, found 0
       Correct this line's end, or the lines before it that make it end otherwise.
-    exit 2
+    exit 1
     workload `dbench` writes up to 976562500008 KiB below "TMPDIR", where [..] are free
       Free some room there, or set TMPDIR to a folder that has more.
     exit 3

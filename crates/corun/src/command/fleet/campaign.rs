@@ -65,7 +65,7 @@ impl CampaignArguments {
     /// If the file has a mistake, the campaign is not valid, or Slurm does not say which nodes it has.
     pub(super) fn planned(&self) -> Result<(Directory, Plan), Problem> {
         let text = corun_files::text(&self.file, InputKind::CAMPAIGN).map_err(|error| {
-            Problem::usage(error.to_string(), "Name a campaign file.").in_file(&self.file)
+            Problem::unreadable(&error, "Name a campaign file.").in_file(&self.file)
         })?;
         let campaign = Campaign::from_toml(&shown(&self.file), &text)?;
         let folder = std::env::current_dir()
@@ -120,7 +120,7 @@ impl SubmittedArguments {
     pub(super) fn read(&self) -> Result<(Directory, Plan), Problem> {
         let directory = absolute(&self.directory)?;
         let plan = existing(&directory)?.ok_or_else(|| {
-            Problem::usage(
+            Problem::failed(
                 format!(
                     "expected the directory of a campaign, found no plan.json in {}",
                     shown(&self.directory)

@@ -98,7 +98,7 @@ impl Arguments {
         let found = Answers::read(&self.directory)?;
         match found.runs.is_empty() {
             false => Ok(found),
-            true => Err(Problem::usage(
+            true => Err(Problem::failed(
                 format!(
                     "expected results of `corun measure` or `corun threads` in {}, found none",
                     shown(&self.directory)

@@ -72,7 +72,7 @@ fn results(
 ) -> Result<Vec<Result<ImportedRun, Problem>>, Problem> {
     let path = if file == Path::new("-") { Path::new("/dev/stdin") } else { file };
     let text = corun_files::text(path, InputKind::DOCUMENT)
-        .map_err(|error| Problem::usage(error.to_string(), "Name a file that can be read."))?;
+        .map_err(|error| Problem::unreadable(&error, "Name a file that can be read."))?;
     let written = path.metadata().and_then(|it| it.modified());
     let written = written.unwrap_or_else(|_| SystemTime::now());
     let started = humantime::format_rfc3339_seconds(written).to_string();

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use corun_files::InputKind;
-use corun_record::shown;
 use corun_sched::Pairs;
 
 use crate::problem::Problem;
@@ -39,7 +38,7 @@ impl NamedPairs {
         let text = corun_files::text(file, InputKind::DOCUMENT).map_err(|error| {
             let next_step = "Name a file that `corun simulate --placement spread,full --json FILE` or \
                              `corun measure --placement spread,full --json FILE` wrote.";
-            Problem::usage(format!("{}: {error}", shown(file)), next_step)
+            Problem::unreadable(&error, next_step).in_file(file)
         })?;
         let named = |pairs: Pairs| match self.kinds.is_empty() {
             true => Ok(pairs),

@@ -174,11 +174,11 @@ fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
     let next_step = "Measure them: corun bench run lmbench/context-switch --param size=0,32K \
                      --placement single --json costs.json.";
     let text = corun_files::text(path, InputKind::DOCUMENT)
-        .map_err(|error| Problem::usage(format!("{}: {error}", shown(path)), next_step))?;
+        .map_err(|error| Problem::unreadable(&error, next_step).in_file(path))?;
     let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).in_file(path))?;
     match costs.learn(&bench) {
         true => Ok(()),
-        false => Err(Problem::usage(
+        false => Err(Problem::failed(
             format!(
                 "{}: expected figures of lmbench/context-switch or lmbench/pipe-latency with one \
                  worker, found none",

@@ -127,10 +127,8 @@ impl Arguments {
 
     fn import(&self) -> Result<(), Problem> {
         let file = corun_files::stream(&self.file).map_err(|error| {
-            Problem::failed(
-                format!("could not read {}: {error}", corun_record::shown(&self.file)),
-                "Name a trace of ChampSim, not compressed.",
-            )
+            Problem::unreadable(&error, "Name a trace of ChampSim, not compressed.")
+                .in_file(&self.file)
         })?;
         let place = Writable::open(&self.output)?;
         let line = StepProgress::new(self.progress.quiet);

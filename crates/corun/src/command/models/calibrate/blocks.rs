@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use corun_blocks::{Listed, read_list, time_list};
 use corun_files::InputKind;
-use corun_record::{BlockTimings, Document, Ending, Exit, Record, shown};
+use corun_record::{BlockTimings, Document, Ending, Exit, Record};
 
 use super::Arguments;
 use crate::answer::{Head, this_machine};
@@ -44,10 +44,7 @@ pub(super) fn run(arguments: &Arguments, file: &Path, cpu: u32) -> Result<ExitCo
 /// The blocks of a file.
 pub(in crate::command) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Problem> {
     let list = corun_files::bytes(path, InputKind::BLOCKS).map_err(|error| {
-        Problem::usage(
-            format!("could not read {}: {error}", shown(path)),
-            "Name a CSV file with a column `block`.",
-        )
+        Problem::unreadable(&error, "Name a CSV file with a column `block`.").in_file(path)
     })?;
     read_list(list.as_slice()).map_err(|error| Problem::from(error).in_file(path))
 }

@@ -1,6 +1,10 @@
 //! The measured model: the base's fields with what was measured in their place, and what says so.
 
-use corun_model::{CoreModel, FORMAT, ModelError, VERSION, host_core, published_figure, suited};
+use std::collections::BTreeSet;
+
+use corun_model::{
+    CoreModel, FORMAT, ModelError, VERSION, host_core, named_sources, published_figure, suited,
+};
 
 use crate::figure::Figure;
 use crate::{CalibrateError, Spread};
@@ -177,6 +181,24 @@ fn describe(table: &mut toml::Value, changes: &[Change], name: &str, core: &str)
     if let Some(toml::Value::Table(estimates)) = table.get_mut("estimates") {
         estimates.retain(|path, _| !changes.iter().any(|change| change.field == *path));
     }
+    // What only the estimate of a measured field named is no source of this model.
+    let named = named(table);
+    if let Some(toml::Value::Table(sources)) = table.get_mut("sources") {
+        sources.retain(|name, _| named.contains(name));
+    }
+}
+
+/// The sources that the texts of a table name.
+fn named(table: &toml::Table) -> BTreeSet<String> {
+    let of = |(_, value): (_, &toml::Value)| match value {
+        toml::Value::String(text) => named_sources(text).map(str::to_owned).collect(),
+        toml::Value::Table(table) => named(table),
+        toml::Value::Array(all) => {
+            all.iter().filter_map(toml::Value::as_table).flat_map(named).collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    table.iter().filter(|(key, _)| *key != "sources").flat_map(of).collect()
 }
 
 /// The name of the timing table beside a model of this name.
@@ -256,6 +278,16 @@ mod tests {
         assert_eq!(made.model.overlays.last().unwrap(), "my-host-timing");
         assert!(made.kept.contains(&"memory.stores.entries".to_owned()));
         assert!(!made.kept.contains(&"back.rob.entries".to_owned()));
+    }
+
+    #[test]
+    fn what_only_the_estimate_of_a_measured_field_named_is_no_source_any_more() {
+        let base = corun_model::find("ivy-bridge").unwrap();
+        assert!(base.sources.contains_key("metrics"));
+        let figure = Figure::field("memory.forwarding.failure", "cycles", Spread::exact(9.2));
+        let made = measured_model(&base, &[figure], "my host", "a core").unwrap();
+        assert!(!made.model.sources.contains_key("metrics"));
+        assert!(made.model.sources.contains_key("bhive"));
     }
 
     #[test]

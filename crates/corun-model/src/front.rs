@@ -245,9 +245,6 @@ pub struct BranchPrediction {
     pub targets: Vec<u32>,
     /// Cycles without fetch after a taken branch that the level of the same place knows.
     pub taken: Vec<u32>,
-    /// While siblings share the predictor, the fewest cycles of a round of a loop with a single branch, for each of its loads that
-    /// goes where what it loaded before points. None: as many as alone.
-    pub chase_beside: Option<u32>,
     /// Cycles without fetch after a call or a return, beside those of a taken branch.
     #[serde(default)]
     pub linking: u32,

@@ -60,6 +60,7 @@ pub use published::{
 };
 pub use setting::is_setting_of;
 pub use sharing::{Policy, Sharing};
+pub use sources::named_sources;
 pub use validation::{MIN_CHECKED, Validation, validation_caveat};
 pub use variants::Resource;
 

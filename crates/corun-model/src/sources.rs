@@ -10,6 +10,21 @@ pub(super) fn named(reference: &str) -> impl Iterator<Item = &str> {
     reference.split(';').map(move |part| part.trim().split(is_end).next().unwrap_or_default())
 }
 
+/// The two sources of a figure that was fitted, as its estimate names them: `fitted to NAME ...; second source: NAME ...`. None of
+/// one that was not fitted.
+pub(super) fn of_fit(estimate: &str) -> Option<[Option<&str>; 2]> {
+    let after = |words: &str| {
+        let (_, rest) = estimate.split_once(words)?;
+        named(rest).next().filter(|name| !name.is_empty())
+    };
+    estimate.contains("fitted").then(|| [after("fitted to "), after("second source: ")])
+}
+
+/// The names of sources in a reference or an estimate.
+pub fn named_sources(text: &str) -> impl Iterator<Item = &str> {
+    named(text).chain(of_fit(text).into_iter().flatten().flatten())
+}
+
 impl CoreModel {
     /// Sharing policy of each resource of the core, by the path of its table.
     pub fn sharings(&self) -> Vec<(String, &Sharing)> {

@@ -92,7 +92,6 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
     for &cycles in taken {
         faults.cycles("front.prediction.taken", cycles);
     }
-    faults.cycles("front.prediction.chase_beside", prediction.chase_beside.unwrap_or(0));
     let indirect = &prediction.indirect;
     faults.within("front.prediction.indirect.entries", indirect.entries, 1, MAX_ENTRIES);
     let of_branch = indirect.of_branch.unwrap_or(indirect.entries);

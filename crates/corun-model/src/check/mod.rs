@@ -83,9 +83,6 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
             }
         }
     }
-    for name in unused {
-        faults.add(format!("sources.{name}"), "a source that a table names", "one that none names");
-    }
     for (name, citation) in &model.sources {
         faults.text(&format!("sources.{name}"), citation);
     }
@@ -95,6 +92,14 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
             faults.unknown(&path, field, places.paths().filter(|path| path.contains('.')));
         }
         faults.text(&path, reason);
+        if let Some(sources) = sources::of_fit(reason) {
+            faults.fit(&path, model, sources);
+        }
+        unused.retain(|source| sources::named_sources(reason).all(|name| name != *source));
+    }
+    for name in unused {
+        let expected = "a source that a table or an estimate names";
+        faults.add(format!("sources.{name}"), expected, "one that none names");
     }
 }
 
@@ -147,6 +152,25 @@ impl Faults {
     fn text(&mut self, path: &str, text: &str) {
         if text.trim().is_empty() {
             self.add(path, "a text", "nothing");
+        }
+    }
+
+    /// A figure that was fitted has a second source, which it was not fitted to: else it would hold for what it was fitted to, and
+    /// decide about other programs all the same.
+    fn fit(&mut self, path: &str, model: &CoreModel, sources: [Option<&str>; 2]) {
+        let expected =
+            "\"fitted to SOURCE ...; second source: OTHER SOURCE ...\", two of `sources`";
+        match sources {
+            [Some(first), Some(second)] if first != second => {
+                for name in [first, second] {
+                    if !model.sources.contains_key(name) {
+                        self.unknown(path, name, model.sources.keys().map(String::as_str));
+                    }
+                }
+            }
+            [Some(_), Some(_)] => self.add(path, expected, "one source twice"),
+            [_, None] => self.add(path, expected, "no second source"),
+            [None, _] => self.add(path, expected, "a fit to no source"),
         }
     }
 

@@ -212,3 +212,30 @@ fn no_window_bounds_the_lines_of_a_trace_cache() {
         "{short}"
     );
 }
+
+#[test]
+fn a_fit_without_a_second_source_is_refused() {
+    let path = corun_testing::repository().join("models/ivy-bridge.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let own = text.lines().find(|line| line.starts_with("\"memory.dtlb.repeats\" = ")).unwrap();
+    let checked = |estimate: &str| {
+        let line = format!("\"memory.dtlb.repeats\" = \"{estimate}\"");
+        CoreModel::from_toml("a.toml", &text.replacen(own, &line, 1)).map_err(|it| it.to_string())
+    };
+    for (estimate, found) in [
+        ("fitted to bhive: one loop", "found no second source"),
+        ("as fitted on another core", "found no second source"),
+        ("fitted; second source: metrics", "found a fit to no source"),
+        ("fitted to bhive; second source: bhive, other blocks", "found one source twice"),
+        ("fitted to bhive; second source: nobody", "found \"nobody\""),
+        ("fitted to bihve; second source: metrics", "expected one of"),
+    ] {
+        let refusal = checked(estimate).unwrap_err();
+        assert!(refusal.contains("`estimates.memory.dtlb.repeats`"), "{refusal}");
+        assert!(refusal.contains(found), "{estimate}: {refusal}");
+    }
+    assert!(checked("fitted to bhive; second source: bhive-skylake").is_ok());
+    // A source that estimates alone name is used.
+    let unused = checked("not published").unwrap_err();
+    assert!(unused.contains("`sources.bhive-skylake`"), "{unused}");
+}

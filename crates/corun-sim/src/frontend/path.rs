@@ -34,8 +34,6 @@ pub(super) struct Path {
     supply: Supply,
     /// Begin of the run of code that prediction is in, which may be several steps up to its branch.
     run: u64,
-    /// The branch that prediction took last, by the addresses after it and behind it.
-    taken: (u64, u64),
     /// The line of code that prediction asked for last.
     line: u64,
     values: Vec<u64>,
@@ -103,7 +101,6 @@ impl Path {
             looping: Looping::default(),
             supply: Supply::NotRequested,
             run: 0,
-            taken: (0, 0),
             line: u64::MAX,
             values: Vec::new(),
             wrong: None,
@@ -267,11 +264,6 @@ impl Path {
                 (if begins == NEVER { at } else { begins }, self.free)
             }
             Outcome::Right { bubble } if next != fall_through => {
-                let before = std::mem::replace(&mut self.taken, (fall_through, next));
-                // A round of a loop without any other branch.
-                let is_round = before == self.taken && next == step.address;
-                let round = if is_round { parameters.penalties.round * block.chased() } else { 0 };
-                let bubble = bubble.max(round.saturating_sub(1));
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)
             }

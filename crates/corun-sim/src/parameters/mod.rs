@@ -114,8 +114,6 @@ pub(crate) struct Penalties {
     pub(crate) resteer: u64,
     /// True if wrong paths are followed.
     pub(crate) wrong_paths: bool,
-    /// After each round of a loop with a single branch, at least, as siblings share the predictor.
-    pub(crate) round: u32,
     pub(crate) machine_clear: u64,
     /// For which other cores may still invalidate what is loaded.
     pub(crate) retire_hold: u64,
@@ -233,11 +231,6 @@ impl Parameters {
                     .saturating_sub(issue_delay - 1),
                 resteer: model.front.prediction.resteer.into(),
                 wrong_paths: model.front.prediction.wrong_paths,
-                round: match model.front.prediction.sharing.policy {
-                    Policy::Replicated => 0,
-                    _ if active <= 1 => 0,
-                    _ => model.front.prediction.chase_beside.unwrap_or(0),
-                },
                 machine_clear: model.hierarchy.coherence.machine_clear.into(),
                 retire_hold: model.hierarchy.coherence.retire_hold.into(),
             },

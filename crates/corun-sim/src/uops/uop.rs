@@ -28,8 +28,6 @@ pub(crate) struct DecodedBlock {
     outlines: Vec<Outline>,
     /// Number of instructions of each provenance.
     provenances: [u32; Provenance::ALL.len()],
-    /// Number of pointer-chasing loads (`mov rax, [rax]`).
-    chased: u32,
 }
 
 impl DecodedBlock {
@@ -44,8 +42,7 @@ impl DecodedBlock {
         for instruction in &instructions {
             provenances[instruction.provenance as usize] += 1;
         }
-        let chased = instructions.iter().map(DecodedInstruction::chased).sum();
-        Self { instructions, outlines, provenances, chased }
+        Self { instructions, outlines, provenances }
     }
 
     /// Bytes of all its instructions.
@@ -61,11 +58,6 @@ impl DecodedBlock {
     /// Outline of each instruction: what is needed most.
     pub(crate) fn outlines(&self) -> &[Outline] {
         &self.outlines
-    }
-
-    /// Number of its pointer-chasing loads.
-    pub(crate) fn chased(&self) -> u32 {
-        self.chased
     }
 
     /// Number of its instructions of each provenance, among so many of them, the first ones.
@@ -188,19 +180,6 @@ impl DecodedInstruction {
         if let Some(executed) = &mut self.executed {
             executed.settle();
         }
-    }
-
-    /// Number of its loads that write a register of their own address.
-    fn chased(&self) -> u32 {
-        let chases = |uop: &&Uop| match uop.kind {
-            Kind::Load(place) => self.memory[usize::from(place)]
-                .registers
-                .iter()
-                .flatten()
-                .any(|register| uop.results.contains(register)),
-            _ => false,
-        };
-        self.uops.iter().filter(chases).count() as u32
     }
 
     /// True if what comes after it waits for it, or its length depends on what it touches: a wrong path is not followed

@@ -306,18 +306,3 @@ pub(crate) fn jumps(places: u64, rounds: u64, lies: impl Fn(u64) -> u64) -> Trac
     }
     Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
 }
-
-/// A loop that a second branch, which is never taken, could leave.
-pub(crate) fn with_exit(rounds: u64) -> Trace {
-    let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
-    let exit = [0x48, 0x85, 0xc0, 0x0f, 0x84, 0, 0x10, 0, 0]; // test rax, rax; jz
-    let parts = [(0x1000, exit.to_vec()), (0x1009, back(exit.len()))];
-    let blocks = parts.map(|(at, code)| writer.define(decode(at, &code).unwrap()).unwrap());
-    let thread = writer.thread(1).unwrap();
-    for _ in 0..rounds {
-        for &block in &blocks {
-            writer.execute(thread, block, 2, &[]).unwrap();
-        }
-    }
-    Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
-}

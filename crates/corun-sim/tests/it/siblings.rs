@@ -7,18 +7,12 @@ use corun_trace::format::Trace;
 
 use crate::made::{self, By, Loop, body, simulated, smt_yield};
 
-/// Every core, without the bound on the rounds of a loop, which would hide what other resources do to short loops.
 fn models() -> Vec<CoreModel> {
-    corun_model::all().unwrap().into_iter().map(without_bound).collect()
+    corun_model::all().unwrap()
 }
 
 fn find(name: &str) -> CoreModel {
-    without_bound(corun_model::find(name).unwrap())
-}
-
-fn without_bound(mut model: CoreModel) -> CoreModel {
-    model.front.prediction.chase_beside = None;
-    model
+    corun_model::find(name).unwrap()
 }
 
 fn with(model: &CoreModel, settings: &[(&str, &str)]) -> CoreModel {
@@ -360,48 +354,6 @@ fn a_load_is_late_where_a_sibling_stores_at_its_offset_of_a_page() {
         }
     }
     assert!(find("ivy-bridge").memory.forwarding.alias_beside);
-}
-
-#[test]
-fn prediction_that_siblings_share_bounds_short_walks_through_pointers_alone() {
-    let model = corun_model::find("zen3").unwrap();
-    // dec rcx; jnz after each
-    let rounds = |model: &CoreModel, code: &[u8], places: usize, placement: &str| {
-        let touches = |_| vec![0x10_0000; places];
-        let walk = Loop { body: code, touches: &touches, ..Loop::default() }.trace();
-        let found = simulated(model, &[&walk], placement, 1);
-        let of_a_round = corun_trace::decode(0, code).unwrap().instructions.len() as f64 + 2.0;
-        found.cycles(0).unwrap() * of_a_round / found.phases[0].workers[0].instructions as f64
-    };
-    // mov rax, [rax]; the same and a NOP; twice
-    let step: &[u8] = &[0x48, 0x8b, 0x00];
-    let every = f64::from(model.front.prediction.chase_beside.unwrap());
-    let own = with(&model, &[("front.prediction.policy", "replicated")]);
-    for (code, loads) in [(step.to_vec(), 1), ([step, &[0x90]].concat(), 1), (step.repeat(2), 2)] {
-        let bound = every * loads as f64;
-        assert!(rounds(&model, &code, loads, "spread") < 0.7 * bound, "{code:02x?}");
-        let beside = rounds(&model, &code, loads, "full@2");
-        assert!((beside - bound).abs() < 0.2, "{code:02x?}: {beside}");
-        assert!(rounds(&own, &code, loads, "full@2") < 0.7 * bound, "{code:02x?}");
-    }
-    // add rax, 1; the same and a NOP; twice; a product; a load of one place
-    let others: [(&[u8], usize); 5] = [
-        (&[0x48, 0x83, 0xc0, 0x01], 0),
-        (&[0x48, 0x83, 0xc0, 0x01, 0x90], 0),
-        (&[0x48, 0x83, 0xc0, 0x01, 0x48, 0x83, 0xc0, 0x01], 0),
-        (&[0x48, 0x0f, 0xaf, 0xc0], 0),
-        (&[0x48, 0x8b, 0x03], 1),
-    ];
-    for (code, places) in others {
-        let cycles = |model: &CoreModel| rounds(model, code, places, "full@2");
-        let without = cycles(&without_bound(model.clone()));
-        assert!((cycles(&model) - without).abs() < 0.01, "{code:02x?}");
-    }
-    // A loop with another branch, taken or not, is not bound.
-    for other in [made::jumps(4, 2000, |place| place * 64), made::with_exit(4000)] {
-        let each = |model: &CoreModel| simulated(model, &[&other], "full@2", 1).cycles(0).unwrap();
-        assert!((each(&model) / each(&find("zen3")) - 1.0).abs() < 0.01);
-    }
 }
 
 #[test]

@@ -26,7 +26,6 @@ fn model() -> BranchPrediction {
             bubble: 0,
         },
         ahead: 0,
-        chase_beside: None,
         linking: 0,
         return_stack: 32,
         mispredict: 13,

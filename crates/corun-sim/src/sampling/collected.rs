@@ -62,7 +62,8 @@ impl Collected {
 
     /// True if what is done has an interval: two pieces of windows at least.
     pub(super) fn has_result(&self) -> bool {
-        self.pieces.len() + self.windows.iter().map(|it| it.pieces.len()).sum::<usize>() > 1
+        let done = self.windows.iter().chain(&self.part).map(|it| it.pieces.len());
+        self.pieces.len() + done.sum::<usize>() > 1
     }
 
     /// The interval is done.

@@ -308,12 +308,12 @@ fn what_a_program_becomes_is_predicted_and_named() {
 
 #[test]
 fn limits_that_a_wrapper_sets_hold_or_are_a_reason() {
-    // The exit code of the traced run is the limit that it found.
-    let script = "ulimit -n 77; exec sh -c 'exit $(ulimit -n)'";
+    // The exit code of the traced run is the limit that it found, in MiB.
+    let script = "ulimit -s 4096; exec sh -c 'exit $(($(ulimit -s) / 1024))'";
     let mut command = predict(&["--no-measure", "--json=-"]);
     let prediction = read(&Outcome::of(command.args(["--", "sh", "-c", script])));
     let ended = prediction.caveats.iter().find(|it| it.kind == "exit-code").expect("a caveat");
-    assert_eq!(ended.sentence, "The program ends with exit code 77.");
+    assert_eq!(ended.sentence, "The program ends with exit code 4.");
     for (script, why) in [
         ("ulimit -v 4000000; exec true", "its limit on the address space (RLIMIT_AS)"),
         ("exec 7</dev/null; exec true", "it runs with open files that it was given"),
@@ -681,14 +681,14 @@ fn threads_are_those_of_the_program_that_does_the_work() {
     let options = ["--model=zen4", "--no-measure", "--whole", "--json=-", "--work=per-worker"];
     let mut command = corun(["predict", "--quiet"]);
     // A shell becomes the program with its number of threads.
-    let [dashes, words @ ..] = &kernel_worker("{workers}", "20000")[..] else { panic!("no words") };
+    let [dashes, words @ ..] = &kernel_worker("{workers}", "60000")[..] else { panic!("no words") };
     let command = command.args(options).args([dashes, "sh", "-c", "exec \"$@\"", "word"]);
     let prediction = read(&Outcome::of(command.args(words)));
     assert!(prediction.command.contains(&"--threads=1".to_owned()), "{:?}", prediction.command);
     let [full] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
     assert!(full.is_one_process && full.threads == 2, "{full:?}");
     // With two workers a process that is not traced does the work.
-    let script = "work() { i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; }\n\
+    let script = "work() { i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; }\n\
                   if [ $0 = 1 ]; then work; else (work); fi; exit 0";
     let mut command = corun(["predict", "--quiet"]);
     let command = command.args(options).args(["--", "sh", "-c", script, "{workers}"]);

@@ -1,10 +1,11 @@
-//! Code that corun's own tests and benchmarks share: a skip that is counted, never silent, a text, and a cargo
-//! that builds nothing again.
+//! Code that corun's own tests and benchmarks share: a skip that is counted, never silent, a text, a cargo
+//! that builds nothing again, and an allocator that counts.
 //!
 //! A test that cannot run on this machine calls [`skip`] and returns. `scripts/test` names a file
 //! in `CORUN_SKIPS`, prints what was written there, and fails a CI run on a skip that is not in
 //! `tests/allowed-skips.txt`.
 
+mod memory;
 mod text;
 
 use std::io::Write;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+pub use memory::{CountingAllocator, Memory, memory_of};
 pub use text::text;
 
 /// Records that test `name` did not run, and why; the caller then returns.

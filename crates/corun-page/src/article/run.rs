@@ -369,7 +369,7 @@ fn what_to_do(run: &Run) -> Option<Section> {
 }
 
 fn evidence(run: &Run, detail: Detail) -> Section {
-    let rows = run.samples.iter().map(|it| {
+    let rows = run.samples.iter().take(detail.rows).map(|it| {
         let seen = &it.evidence;
         let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), corun_stats::percent);
         vec![
@@ -393,7 +393,10 @@ fn evidence(run: &Run, detail: Detail) -> Section {
         "idle sibling busy",
         "preempted",
     ];
-    let table = Table::of("Every run", &header, rows.collect(), detail);
+    let table = Table {
+        left_out: run.samples.len().saturating_sub(detail.rows),
+        ..Table::of("Every run", &header, rows.collect(), detail)
+    };
     Section::folded(
         "The evidence: every run",
         vec![Part::Paragraph(prose::course(run)), Part::Table(table)],

@@ -1,4 +1,5 @@
 //! Pages of documents, without a browser and in one.
 
 mod browser;
+mod memory;
 mod page;

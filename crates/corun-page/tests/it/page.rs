@@ -14,12 +14,12 @@ fn document(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(path).expect("it is there")).expect("JSON")
 }
 
-fn given(json: &Value) -> InputDocument {
+pub(crate) fn given(json: &Value) -> InputDocument {
     InputDocument { name: "some.json".to_owned(), text: json.to_string() }
 }
 
 /// The run with every sample so many times.
-fn multiplied(times: u64) -> Value {
+pub(crate) fn multiplied(times: u64) -> Value {
     let mut run = document("run.json");
     let samples = run["samples"].as_array().expect("samples").clone();
     let blocks = run["design"]["blocks"].as_u64().expect("blocks");

@@ -1,7 +1,7 @@
 //! Cycles of a program's operation on a core, beside others: simulated once and kept as data.
 //!
 //! `studies/simulated-cycles.csv` has those of the studies that come with corun, so that a study is shown with its
-//! predictions at once; a test holds a part of them to what the simulator gives now.
+//! predictions at once; tests hold each of them to what the simulator gives now.
 
 use std::collections::BTreeMap;
 

@@ -8,6 +8,7 @@ mod damaged;
 mod directions;
 mod liveness;
 mod made;
+mod neighbours;
 mod pipeline;
 mod policies;
 mod siblings;

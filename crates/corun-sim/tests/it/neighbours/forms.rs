@@ -41,7 +41,7 @@ pub(super) struct Row {
 
 /// The table.
 pub(super) fn rows() -> Vec<Row> {
-    let text = include_str!("loops.csv").as_bytes();
+    let text = include_bytes!("loops.csv").as_slice();
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text);
     let read = |record: Result<csv::StringRecord, csv::Error>| {
         let record = record.unwrap();

@@ -161,7 +161,8 @@ fn a_time_that_is_too_short_is_no_lack_of_the_machine() {
     assert!(reason.ends_with("give more with --max-time"), "{reason}");
 }
 
-/// A tracer and a simulator are deterministic, but for where a process lies in memory.
+/// A tracer and a simulator are deterministic, but for where a process lies in memory: what differs is made twice more, and
+/// the middle counts.
 const TOLERANCE: f64 = 0.03;
 
 /// Programs that are few enough instructions: their predictions are made again in every run of the tests. `CORUN_BLESS=1`
@@ -202,11 +203,18 @@ fn made_again(is_asked: impl Fn(&str) -> bool) -> usize {
             if !is_asked(&program.to_string()) {
                 continue;
             }
-            let now = engine().cycles(&prediction.core, &program, &layouts).unwrap();
-            for ((layout, kept), now) in layouts.iter().zip(before).zip(now) {
+            let simulate = || engine().cycles(&prediction.core, &program, &layouts).unwrap();
+            let mut runs = vec![simulate()];
+            let differs = |now: f64, kept: f64| (now / kept - 1.0).abs() >= TOLERANCE;
+            if runs[0].iter().zip(&before).any(|(now, kept)| differs(now.mean, kept.mean)) {
+                runs.extend([simulate(), simulate()]);
+            }
+            for (at, (layout, kept)) in layouts.iter().zip(before).enumerate() {
                 made += 1;
-                if (now.mean / kept.mean - 1.0).abs() >= TOLERANCE {
-                    changed.push(format!("{program}, {layout:?}: {now:?} now, {kept:?} kept"));
+                let mut all: Vec<f64> = runs.iter().map(|run| run[at].mean).collect();
+                all.sort_by(f64::total_cmp);
+                if differs(all[all.len() / 2], kept.mean) {
+                    changed.push(format!("{program}, {layout:?}: {all:?} now, {kept:?} kept"));
                 }
             }
         }

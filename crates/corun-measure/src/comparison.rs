@@ -204,9 +204,9 @@ fn across_switch(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
 
 /// The comparison that the experiment is about: it decides when to stop and is answered first.
 ///
-/// The switch gain where SMT is switched, arms whose CPUs were listed, the yield of all siblings where there are siblings, else what the most workers
-/// of a sweep do, else what all cores do, else whatever there is. Time slices are the control for siblings: without
-/// these nobody has asked for them.
+/// The switch gain where SMT is switched, else arms whose CPUs were listed, else the yield of all siblings, else the most
+/// workers of a sweep, else all cores, else whatever there is. Time slices are the control for siblings: without these
+/// nobody has asked for them.
 pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
     let last = |metric| comparisons.iter().rfind(|comparison| comparison.metric == metric);
     let first = |metric| comparisons.iter().find(|comparison| comparison.metric == metric);

@@ -55,21 +55,19 @@ pub struct Simulated {
 
 impl Simulated {
     pub(crate) fn of(state: State, lowering: &Lowering<'_>) -> Self {
-        Self {
-            instructions: state.retired,
-            cycles: state.cycles,
-            stack: state.stack,
-            occupancy: state.occupancy,
-            issue: state.issue,
-            mispredicts: state.mispredicts,
-            requests: state.requests,
-            unknown: lowering.unknown().clone(),
-            quotients: lowering.assumed_quotients().clone(),
-        }
+        Self::in_code(state, lowering.unknown().clone(), lowering.assumed_quotients().clone())
     }
 
     /// The same code with other counts.
     pub(crate) fn counting(self, state: State) -> Self {
+        Self::in_code(state, self.unknown, self.quotients)
+    }
+
+    fn in_code(
+        state: State,
+        unknown: BTreeMap<String, Unknown>,
+        quotients: BTreeMap<u32, u32>,
+    ) -> Self {
         Self {
             instructions: state.retired,
             cycles: state.cycles,
@@ -78,7 +76,8 @@ impl Simulated {
             issue: state.issue,
             mispredicts: state.mispredicts,
             requests: state.requests,
-            ..self
+            unknown,
+            quotients,
         }
     }
 

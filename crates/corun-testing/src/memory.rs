@@ -28,7 +28,7 @@ pub struct Memory {
     pub allocations: u64,
 }
 
-/// What the work returns, and the memory that this thread took for it; nothing unless the test has the
+/// Result of the work, and the memory that this thread took for it: zero unless the test has the
 /// [`CountingAllocator`].
 pub fn memory_of<T>(work: impl FnOnce() -> T) -> (T, Memory) {
     HELD.set(Held::default());

@@ -48,9 +48,9 @@ const LIMITS: [(Resource, Option<&str>); 13] = [
 /// Namespaces of a process, by the names of their files.
 const NAMESPACES: [&str; 8] = ["cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"];
 
-/// Everything that a process hands on to the program that it becomes, but its environment, folder and input.
+/// Attributes of a process that exec keeps, but for its environment, folder and input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Surroundings {
+pub(crate) struct ProcessAttributes {
     limits: Vec<[u64; 2]>,
     affinity: Affinity,
     nice: i32,
@@ -64,8 +64,8 @@ pub(crate) struct Surroundings {
     files: BTreeSet<OsString>,
 }
 
-impl Surroundings {
-    /// Surroundings of a process that this one may trace.
+impl ProcessAttributes {
+    /// The attributes of a process that this one may trace.
     ///
     /// # Errors
     /// If the kernel does not tell them.
@@ -93,14 +93,14 @@ impl Surroundings {
         })
     }
 
-    /// The attributes that a program needs so that it finds these surroundings where it is started in those before.
+    /// The attributes to set for a program that is started with those before, so that it has these.
     ///
     /// # Errors
-    /// If it cannot be given them, or would find them otherwise under a tracer.
+    /// If one cannot be set, or is another one under a tracer.
     pub(crate) fn since(&self, before: &Self) -> Result<InheritedAttributes, NotAlone> {
         let is_same = |what, is_same: bool| match is_same {
             true => Ok(()),
-            false => Err(NotAlone::Surroundings(what)),
+            false => Err(NotAlone::Attributes(what)),
         };
         is_same("with the rights of another user", self.rights == before.rights)?;
         is_same("in other namespaces", self.namespaces == before.namespaces)?;
@@ -196,10 +196,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_given_to_a_program_is_refused() {
-        let own = Surroundings::of(Pid::this()).unwrap();
+        let own = ProcessAttributes::of(Pid::this()).unwrap();
         assert_eq!(own.since(&own), Ok(InheritedAttributes::default()));
         let other = Some("other".to_owned());
-        let with = |change: &dyn Fn(&mut Surroundings)| {
+        let with = |change: &dyn Fn(&mut ProcessAttributes)| {
             let mut changed = own.clone();
             change(&mut changed);
             changed.since(&own)
@@ -211,7 +211,7 @@ mod tests {
             with(&|it| it.seccomp = other.clone()),
             with(&|it| it.files.extend([OsString::from("7777")])),
         ] {
-            assert!(matches!(found, Err(NotAlone::Surroundings(_))), "{found:?}");
+            assert!(matches!(found, Err(NotAlone::Attributes(_))), "{found:?}");
         }
         let limited = |at: usize| with(&|it| it.limits[at] = [1 << 30, 1 << 30]);
         assert_eq!(limited(0), Err(NotAlone::Limit("the address space (RLIMIT_AS)")));

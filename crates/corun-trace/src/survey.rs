@@ -25,7 +25,7 @@ use nix::sys::ptrace::{self, Event, Options};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-use crate::inherited::Surroundings;
+use crate::inherited::ProcessAttributes;
 use crate::process::{Process, silence};
 use crate::{ProcessContext, Target};
 
@@ -71,9 +71,9 @@ pub enum NotAlone {
     /// A limit that a tracer would use up.
     #[error("its limit on {0}, which a tracer uses up, is set before")]
     Limit(&'static str),
-    /// It runs in other surroundings, which cannot be made for it.
+    /// Its attributes are others, and cannot be set for it.
     #[error("it runs {0}")]
-    Surroundings(&'static str),
+    Attributes(&'static str),
 }
 
 impl Survey {
@@ -170,7 +170,7 @@ struct Watch<'a> {
     /// Input of the first process, ...
     input: Option<PathBuf>,
     /// ... and what it inherited; none if it is not known.
-    surroundings: Option<Surroundings>,
+    attributes: Option<ProcessAttributes>,
     programs: Vec<SurveyedProgram>,
     has_alarms: bool,
     /// By the number of the process.
@@ -192,7 +192,7 @@ impl<'a> Watch<'a> {
             leader,
             target,
             input: None,
-            surroundings: None,
+            attributes: None,
             programs: vec![own],
             has_alarms: false,
             processes: HashMap::new(),
@@ -211,7 +211,7 @@ impl<'a> Watch<'a> {
             | Options::PTRACE_O_EXITKILL;
         ptrace::setoptions(thread, options)?;
         self.input = fs::read_link(format!("/proc/{thread}/fd/0")).ok();
-        self.surroundings = Surroundings::of(thread).ok();
+        self.attributes = ProcessAttributes::of(thread).ok();
         self.processes.insert(thread, Current { program: 0, since: time_of(thread) });
         go_on(thread, None)?;
         while let Some((thread, stop)) = wait()? {
@@ -313,9 +313,9 @@ impl<'a> Watch<'a> {
         if link("root")? != Path::new("/") {
             return Err(NotAlone::Root);
         }
-        let surroundings = Surroundings::of(process).map_err(|_| NotAlone::Unknown)?;
-        let before = self.surroundings.as_ref().ok_or(NotAlone::Unknown)?;
-        let inherited = surroundings.since(before)?;
+        let attributes = ProcessAttributes::of(process).map_err(|_| NotAlone::Unknown)?;
+        let before = self.attributes.as_ref().ok_or(NotAlone::Unknown)?;
+        let inherited = attributes.since(before)?;
         let (file, directory) = (link("exe")?, link("cwd")?);
         // By the name that it was started by, since programs choose by that what they do.
         let named = executed_name(process).map(|name| directory.join(name));
@@ -549,7 +549,7 @@ mod tests {
         );
         let time = "processor time (RLIMIT_CPU)";
         assert_eq!(refused("ulimit -t 1000; exec true"), NotAlone::Limit(time));
-        let files = NotAlone::Surroundings("with open files that it was given");
+        let files = NotAlone::Attributes("with open files that it was given");
         assert_eq!(refused("exec 7</dev/null; exec true"), files);
         assert!(becomes("exec 7</dev/null; exec 7<&-; exec true").is_ok());
         assert!(becomes("exec env -i true").is_ok_and(|it| it.context.environment == Some(vec![])));

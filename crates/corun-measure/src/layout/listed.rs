@@ -11,7 +11,7 @@ use crate::cores::Core;
 /// An arm with a worker on each of these logical CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedArm {
-    /// Its id.
+    /// The arm's id.
     pub name: String,
     /// The logical CPU of each worker, none twice.
     pub cpus: Vec<u32>,

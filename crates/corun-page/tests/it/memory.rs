@@ -1,4 +1,4 @@
-//! What a page of a long run takes beside its text: the run as it is read, and nothing for samples that are not shown.
+//! Memory that a page of a long run takes beside its text: the run as it is read, and nothing for samples that are not shown.
 
 use corun_page::page;
 use corun_record::AnyDocument;

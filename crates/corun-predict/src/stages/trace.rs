@@ -33,7 +33,7 @@ pub(crate) struct RecordedRun {
     pub(super) instructions: u64,
     /// Instructions of the whole run when they were counted, and when it was recorded, if both were.
     pub(super) both_counts: Option<(u64, u64)>,
-    /// Where the run was ended before its end.
+    /// The end of what was recorded of a run that was ended early.
     pub(super) cut: Option<Cut>,
 }
 

@@ -1,4 +1,4 @@
-//! What keeping a document takes beside its text.
+//! Memory that keeping a document takes beside its text.
 
 use corun_record::Document;
 use corun_testing::{CountingAllocator, memory_of};

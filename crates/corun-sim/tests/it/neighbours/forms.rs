@@ -10,7 +10,7 @@ use iced_x86::{
 const ROUNDS: u64 = 2400;
 const LONG: u64 = 6000;
 
-/// What is done to a loop.
+/// A change of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     /// Nothing.
@@ -52,7 +52,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 impl Row {
-    /// Forms of the loop; of what another compiler level makes, the loop as it is.
+    /// Forms of the loop; a loop of another compiler level has no form but its own.
     pub(super) fn forms(&self) -> impl Iterator<Item = Form> + use<> {
         let all = [
             Form::AsIs,

@@ -462,12 +462,37 @@ impl Sweep<'_> {
             return Ok(false);
         }
         let until = executor.elapsed() + left / SCREENING_SHARE;
-        match self.screen_all(until, executor, observer) {
+        match self.screen_all(until, executor, observer).and_then(|()| {
+            if self.search.admit_doubtful() {
+                return Ok(true);
+            }
+            self.confirm(until, executor, observer)
+        }) {
             // What was finished is kept: the next block ends the sweep.
-            Err(ExecutionError::Interrupted | ExecutionError::Timeout { .. }) => return Ok(false),
-            screened => screened?,
+            Err(ExecutionError::Interrupted | ExecutionError::Timeout { .. }) => Ok(false),
+            grown => grown,
         }
-        Ok(self.search.admit_doubtful())
+    }
+
+    /// Runs once more what only one run leaves out of an answer that is settled, until one of them may be the answer
+    /// or the sweep is long; returns whether there was any.
+    fn confirm(
+        &mut self,
+        until: Duration,
+        executor: &mut dyn Executor,
+        observer: &mut dyn SweepObserver,
+    ) -> Result<bool, ExecutionError> {
+        while self.search.is_settled()
+            && executor.elapsed() < until
+            && !self.is_long(executor.elapsed())
+            && let Some(point) = self.search.next_to_confirm()
+        {
+            self.screen(point, Some(false), executor, observer)?;
+            if self.search.admit_doubtful() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn arm(&self, index: usize) -> Arm {

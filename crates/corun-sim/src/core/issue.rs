@@ -12,8 +12,8 @@ impl<F: InstructionSource> Core<F> {
         self.load_store.begin(&self.parameters.load_store);
         for set in 0..self.schedulers.sets() {
             let Self { threads, schedulers, load_store, now, .. } = self;
-            let most_loads = load_store.most_loads();
-            let selected = schedulers.select(set, most_loads, *now, |handle| {
+            let most = load_store.most_accesses();
+            let selected = schedulers.select(set, most, *now, |handle| {
                 let thread = handle.thread();
                 load_store.take_bandwidth(thread, threads[thread].rob.uop(handle))
             });

@@ -10,4 +10,4 @@ mod schedulers;
 mod wheel;
 
 pub(crate) use allocation::FullScheduler;
-pub(crate) use schedulers::{Producer, Schedulers};
+pub(crate) use schedulers::{MostAccesses, Producer, Schedulers};

@@ -14,6 +14,8 @@ pub(super) struct PortMap {
     pub(super) groups: Vec<String>,
     /// Ports that loads are issued to.
     pub(super) loads: PortSet,
+    /// Ports that addresses of stores are issued to.
+    pub(super) store_addresses: PortSet,
 }
 
 /// A port of the back end.
@@ -64,11 +66,15 @@ impl PortMap {
             ports.extend(back.units.iter().map(|_| unit));
             groups.push("divider".to_owned());
         }
-        let names = back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
-        let is_of_loads = |(_, name): &(usize, &String)| model.memory.loads.ports.contains(name);
-        let loads = names.enumerate().filter(is_of_loads).fold(0, |all, (bit, _)| all | 1 << bit);
+        let named = |wanted: &[String]| {
+            let names = back.schedulers.iter().flat_map(|scheduler| &scheduler.ports).enumerate();
+            let meant = names.filter(|(_, name)| wanted.contains(name));
+            meant.fold(0, |all, (bit, _)| all | 1 << bit)
+        };
+        let loads = named(&model.memory.loads.ports);
+        let store_addresses = named(&model.memory.stores.address_ports);
         let of_port = std::array::from_fn(|port| ports.get(port).copied().unwrap_or_default());
-        Self { of_port, own, groups, loads }
+        Self { of_port, own, groups, loads, store_addresses }
     }
 
     /// Number of sets of ports for so many threads: one for all, and those of single threads.

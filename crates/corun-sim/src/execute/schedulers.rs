@@ -27,6 +27,13 @@ pub(crate) struct Schedulers {
     issuing: u32,
 }
 
+/// The most loads and stores that can begin in a cycle, wide ones among them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MostAccesses {
+    pub(crate) loads: u32,
+    pub(crate) stores: u32,
+}
+
 /// Ports in the order in which they start their oldest micro-ops.
 pub(crate) struct Selected {
     ports: [u8; MAX_PORTS],
@@ -194,20 +201,25 @@ impl Schedulers {
     }
 
     /// Selects the ports of a set that start their oldest micro-op in this cycle, if that `can_issue`. Where memory takes
-    /// only `most_loads` loads of more that have their addresses, the oldest are first.
+    /// fewer loads or stores than wait at their ports, the oldest are first: a port that is always last would never start
+    /// any.
     #[inline]
     pub(crate) fn select(
         &self,
         set: usize,
-        most_loads: u32,
+        most: MostAccesses,
         now: u64,
         mut can_issue: impl FnMut(Handle) -> bool,
     ) -> Selected {
         let ports = &self.sets[set];
         let mut selected = Selected { ports: [0; MAX_PORTS], count: 0 };
         let mut ready = ports.ready();
-        let loads = ready & self.port_map.loads;
-        let contended = if loads.count_ones() > most_loads { loads } else { 0 };
+        let beyond = |ports: PortSet, most| {
+            let waiting = ready & ports;
+            if waiting.count_ones() > most { waiting } else { 0 }
+        };
+        let contended = beyond(self.port_map.loads, most.loads)
+            | beyond(self.port_map.store_addresses, most.stores);
         while ready != 0 {
             let port = ports.first(ready, contended);
             ready &= !(1 << port);

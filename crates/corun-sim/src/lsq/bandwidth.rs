@@ -1,5 +1,6 @@
 //! Issue bandwidth: the loads and stores that a cycle can still begin.
 
+use crate::execute::MostAccesses;
 use crate::lsq::agu::AguBandwidth;
 use crate::lsq::banks::Banks;
 use crate::parameters::LoadStore;
@@ -84,10 +85,11 @@ impl Bandwidth {
         self.banks.begin();
     }
 
-    /// The most loads of this cycle, wide ones among them.
+    /// The most accesses of this cycle.
     #[inline]
-    pub(super) fn most_loads(&self) -> u32 {
-        self.whole.vector_loads.min(self.whole.loads)
+    pub(super) fn most(&self) -> MostAccesses {
+        let Rates { loads, vector_loads, stores, vector_stores } = self.whole;
+        MostAccesses { loads: vector_loads.min(loads), stores: vector_stores.min(stores) }
     }
 
     /// Takes what a thread's access needs, if this cycle has that.

@@ -23,6 +23,7 @@ use microtags::Microtags;
 use repeats::Repeats;
 use translation::LateTranslations;
 
+use crate::execute::MostAccesses;
 use crate::memory::{Pages, Reply};
 use crate::parameters::LoadStore;
 use crate::uops::InFlightUop;
@@ -54,10 +55,10 @@ impl LoadStoreUnit {
         self.bandwidth.begin(rates, repeated);
     }
 
-    /// The most loads of this cycle, wide ones among them.
+    /// The most accesses of this cycle.
     #[inline]
-    pub(crate) fn most_loads(&self) -> u32 {
-        self.bandwidth.most_loads()
+    pub(crate) fn most_accesses(&self) -> MostAccesses {
+        self.bandwidth.most()
     }
 
     /// Takes the bandwidth for a thread's access, if this cycle has that.

@@ -261,6 +261,19 @@ fn some_near_identical_loops_have_near_identical_yields() {
     Suite::of(|name| QUICK.contains(&name)).check();
 }
 
+/// Of each loop the plain form: one that never gets on is an error of the simulation.
+#[test]
+fn every_loop_comes_to_its_end_beside_a_copy_of_itself() {
+    let suite = Suite::of(|_| true);
+    let cases: Vec<_> =
+        suite.cases().into_iter().filter(|(_, _, form)| *form == Form::AsIs).collect();
+    let yields = in_parallel(jobs(), cases.len(), |at| {
+        let (model, row, form) = cases[at];
+        yield_of(&suite.models[model], &suite.rows[row], form)
+    });
+    assert!(yields.iter().all(|it| it.is_finite() && *it > 0.0));
+}
+
 #[test]
 fn the_suite_has_forty_loops_in_eight_forms() {
     let rows = forms::rows();

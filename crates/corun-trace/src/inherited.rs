@@ -37,7 +37,7 @@ const LIMITS: [(Resource, Option<&str>); 13] = [
     (libc::RLIMIT_STACK as Resource, None),
     (libc::RLIMIT_CORE as Resource, None),
     (libc::RLIMIT_FSIZE as Resource, None),
-    (libc::RLIMIT_NOFILE as Resource, None),
+    (libc::RLIMIT_NOFILE as Resource, Some("open files (RLIMIT_NOFILE)")),
     (libc::RLIMIT_NPROC as Resource, None),
     (libc::RLIMIT_MEMLOCK as Resource, None),
     (libc::RLIMIT_SIGPENDING as Resource, None),
@@ -113,7 +113,7 @@ impl ProcessAttributes {
             if [soft, hard] == before.limits[at] {
                 continue;
             }
-            if let Some(what) = of_tracer.filter(|_| soft != libc::RLIM_INFINITY) {
+            if let Some(what) = of_tracer.filter(|_| soft < before.limits[at][0]) {
                 return Err(NotAlone::Limit(what));
             }
             limits.push((resource, [soft, hard]));
@@ -215,6 +215,10 @@ mod tests {
         }
         let limited = |at: usize| with(&|it| it.limits[at] = [1 << 30, 1 << 30]);
         assert_eq!(limited(0), Err(NotAlone::Limit("the address space (RLIMIT_AS)")));
+        assert_eq!(
+            with(&|it| it.limits[7][0] -= 1),
+            Err(NotAlone::Limit("open files (RLIMIT_NOFILE)"))
+        );
         let stack = limited(4).expect("it can be given");
         assert_eq!(stack.limits, [(libc::RLIMIT_STACK as Resource, [1 << 30, 1 << 30])]);
         let nice = with(&|it| it.nice += 1).expect("it can be given");

@@ -524,9 +524,9 @@ mod tests {
         let seen = folder.path().join("seen");
         let cpus = corun_machine::Affinity::of(0).unwrap().cpus();
         let first = cpus.first().unwrap();
-        let asked = "ulimit -s; ulimit -n; nice; grep Cpus_allowed_list /proc/self/status";
+        let asked = "ulimit -s; ulimit -c; nice; grep Cpus_allowed_list /proc/self/status";
         let script = format!(
-            "ulimit -s 4096; ulimit -n 77; exec nice -n 3 taskset -c {first} sh -c '({asked}) > {}'",
+            "ulimit -s 4096; ulimit -c 77; exec nice -n 3 taskset -c {first} sh -c '({asked}) > {}'",
             seen.display()
         );
         let alone = becomes(&script).unwrap();
@@ -549,6 +549,8 @@ mod tests {
         );
         let time = "processor time (RLIMIT_CPU)";
         assert_eq!(refused("ulimit -t 1000; exec true"), NotAlone::Limit(time));
+        let open = "open files (RLIMIT_NOFILE)";
+        assert_eq!(refused("ulimit -n 77; exec true"), NotAlone::Limit(open));
         let files = NotAlone::Attributes("with open files that it was given");
         assert_eq!(refused("exec 7</dev/null; exec true"), files);
         assert!(becomes("exec 7</dev/null; exec 7<&-; exec true").is_ok());

@@ -54,5 +54,7 @@ const MAX_INSTRUCTIONS: u64 = 1 << 14;
 const MAX_OPERANDS: u64 = 1 << 15;
 /// Lanes of a vector: bytes of 512 bits.
 const MAX_LANES: u64 = 64;
+/// Iterations of one repeated instruction: more is a damaged file, and would be simulated for hours.
+const MAX_ITERATIONS: u64 = 1 << 32;
 /// Values of an execution, so that one event never fills a frame.
 const MAX_VALUES: usize = 1 << 16;

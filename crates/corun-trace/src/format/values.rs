@@ -8,7 +8,7 @@ use super::dictionary::Shape;
 use super::error::{Defect, FoundValue};
 use super::runs::{RunReader, RunWriter};
 use super::varint::{Cursor, fold, unfold};
-use super::{MAX_LANES, MAX_VALUES};
+use super::{MAX_ITERATIONS, MAX_LANES, MAX_VALUES};
 use crate::Form;
 
 /// Memories, as a power of two: 4 MiB, of which only what is used is ever touched.
@@ -96,7 +96,10 @@ fn check_forms(forms: &[Form], values: &[u64]) -> Option<()> {
     for form in forms {
         let taken = match form {
             Form::Single => 1,
-            Form::Repeated => 2,
+            Form::Repeated => {
+                left.first().filter(|&&count| count >> 1 <= MAX_ITERATIONS)?;
+                2
+            }
             Form::Lanes => 1 + left.first().filter(|&&lanes| lanes <= MAX_LANES)?,
         };
         left = left.get(taken as usize..)?;
@@ -142,7 +145,9 @@ impl ValueReader {
                     continue;
                 }
                 Form::Repeated => {
-                    values.push(self.count(content, slot)?);
+                    let count = self.count(content, slot)?;
+                    self.bound(count >> 1, MAX_ITERATIONS, "iterations of an instruction")?;
+                    values.push(count);
                     1
                 }
                 Form::Lanes => {

@@ -58,26 +58,40 @@ fn gain(run: &Run) -> f64 {
 /// Fails where a quiet machine gave another answer; a busy one gives none.
 #[track_caller]
 fn judge(name: &str, run: &Run, is_right: bool, answer: &str) {
-    let was_disturbed = run.caveats.iter().any(Caveat::disturbs);
-    if !is_right && was_disturbed {
+    if !is_right && was_disturbed(run) {
         corun_testing::skip("examples under load", &format!("{name}: {answer}"));
         return;
     }
     assert!(is_right, "{name}: {answer}: {:?}", run.caveats);
 }
 
+fn was_disturbed(run: &Run) -> bool {
+    run.caveats.iter().any(Caveat::disturbs)
+}
+
 /// The work divides: two workers on two cores do far more than one.
 #[track_caller]
-fn divides(name: &str, run: &Run) {
-    let gain = gain(run);
-    judge(name, run, gain > 1.5, &format!("two workers do {gain:.2} times the work of one"));
+fn divides(name: &str, skip: &str, command: &[&str]) {
+    two_workers_do(name, skip, command, |gain| gain > 1.5);
 }
 
 /// The work does not: two workers do no more than one.
 #[track_caller]
-fn does_not_divide(name: &str, run: &Run) {
-    let gain = gain(run);
-    judge(name, run, gain < 1.2, &format!("two workers do {gain:.2} times the work of one"));
+fn does_not_divide(name: &str, skip: &str, command: &[&str]) {
+    two_workers_do(name, skip, command, |gain| gain < 1.2);
+}
+
+/// Measures once more where the answer is another one and nothing says why: a virtual machine does not see all that its
+/// host's other guests take.
+#[track_caller]
+fn two_workers_do(name: &str, skip: &str, command: &[&str], is_right: fn(f64) -> bool) {
+    let measured = || on_one_and_two_cores(skip, command);
+    let Some(mut run) = measured() else { return };
+    if !is_right(gain(&run)) && !was_disturbed(&run) {
+        run = measured().expect("as many cores as before");
+    }
+    let gain = gain(&run);
+    judge(name, &run, is_right(gain), &format!("two workers do {gain:.2} times the work of one"));
 }
 
 fn text(path: &Path) -> &str {
@@ -91,9 +105,7 @@ fn a_loop_with_openmp_takes_a_thread_for_each_core() {
         return;
     };
     let command = ["--env=OMP_NUM_THREADS={workers}", "--", text(&program)];
-    if let Some(run) = on_one_and_two_cores("examples openmp", &command) {
-        divides("openmp.c", &run);
-    }
+    divides("openmp.c", "examples openmp", &command);
 }
 
 #[test]
@@ -103,9 +115,7 @@ fn work_within_one_lock_takes_one_thread() {
         return;
     };
     let command = ["--", text(&program), "{workers}", "2000"];
-    if let Some(run) = on_one_and_two_cores("examples lock", &command) {
-        does_not_divide("lock-bound.c", &run);
-    }
+    does_not_divide("lock-bound.c", "examples lock", &command);
 }
 
 #[test]
@@ -119,10 +129,10 @@ fn an_interpreter_with_one_lock_takes_one_thread() {
     let has_lock = asked.stdout.starts_with(b"True");
     let script = example("interpreter-lock.py");
     let command = ["--", "python3", text(&script), "{workers}", "1000000"];
-    match on_one_and_two_cores("examples python", &command) {
-        Some(run) if has_lock => does_not_divide("interpreter-lock.py", &run),
-        Some(run) => divides("interpreter-lock.py without its lock", &run),
-        None => {}
+    let name = "interpreter-lock.py";
+    match has_lock {
+        true => does_not_divide(name, "examples python", &command),
+        false => divides(&format!("{name} without its lock"), "examples python", &command),
     }
 }
 
@@ -134,9 +144,7 @@ fn recipes_that_need_no_other_take_a_job_for_each_core() {
     }
     let folder = example("make");
     let command = ["--", "make", "-s", "-C", text(&folder), "-j", "{workers}"];
-    if let Some(run) = on_one_and_two_cores("examples make", &command) {
-        divides("make", &run);
-    }
+    divides("make", "examples make", &command);
 }
 
 /// One request at a time: the throughput times the latency is one (Little 1961).

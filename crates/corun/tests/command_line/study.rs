@@ -164,6 +164,11 @@ fn a_time_that_is_too_short_is_no_lack_of_the_machine() {
 /// A tracer and a simulator are deterministic, but for where a process lies in memory: what differs by more is made
 /// [`RUNS`] times, and the middle counts. `aim9/sieve` differs most from run to run, by 1.8 % (standard deviation).
 const TOLERANCE: f64 = 0.03;
+/// Programs of calls and branches, and their tolerance: of two builds of the same code, whose functions the linker had put
+/// elsewhere, branches met others in the predictor's tables, and `aim9/fun_cal` differed by 8 %, `aim9/sort_rtns_1` by 4 %.
+const BRANCHING: [&str; 5] =
+    ["aim9/fun_cal", "aim9/jmp_test", "aim9/sieve", "aim9/sort_rtns_1", "regn"];
+const TOLERANCE_OF_BRANCHING: f64 = 0.1;
 const RUNS: usize = 5;
 
 /// Programs that are few enough instructions: their predictions are made again in every run of the tests. `CORUN_BLESS=1`
@@ -228,7 +233,9 @@ fn made_again(is_asked: impl Fn(&str) -> bool) -> usize {
             }
             let simulate = || engine().cycles(&prediction.core, &program, &layouts).unwrap();
             let mut runs = vec![simulate()];
-            let differs = |now: f64, kept: f64| (now / kept - 1.0).abs() >= TOLERANCE;
+            let is_branching = BRANCHING.iter().any(|it| program.to_string().starts_with(it));
+            let tolerance = if is_branching { TOLERANCE_OF_BRANCHING } else { TOLERANCE };
+            let differs = |now: f64, kept: f64| (now / kept - 1.0).abs() >= tolerance;
             if runs[0].iter().zip(&before).any(|(now, kept)| differs(now.mean, kept.mean)) {
                 runs.extend((1..RUNS).map(|_| simulate()));
             }

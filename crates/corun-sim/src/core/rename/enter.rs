@@ -9,10 +9,6 @@ use crate::lsq::RenamedTo;
 use crate::retire::{Dispatched, Renamed};
 use crate::uops::{Buffer, DecodedInstruction, Entries, Handle, Source, Uop};
 
-/// Cycles of the longest pause: a string instruction that takes more is over more bytes than there is memory, which only a
-/// damaged trace says, and would be taken for a core that stopped.
-const LONGEST_PAUSE: u64 = 1 << 39;
-
 /// A load whose result is a store's data (memory renaming).
 #[derive(Debug, Clone, Copy)]
 struct RenamedLoad {
@@ -136,7 +132,7 @@ impl<F: InstructionSource> Core<F> {
             _ => lowered.pauses.into(),
         };
         if cycles > 0 {
-            thread.paused = now.saturating_add(cycles.min(LONGEST_PAUSE));
+            thread.paused = now + cycles;
         }
     }
 }

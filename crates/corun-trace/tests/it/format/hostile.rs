@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use corun_record::Unwatched;
 use corun_trace::convert::{ExportError, Exporter};
-use corun_trace::format::Trace;
+use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{
     Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand, Recording, Sink,
     ThreadId, decode, summary,
@@ -91,16 +91,29 @@ fn without_bytes() -> Recording {
     recording
 }
 
-/// A `rep movsb` of 2^63 bytes downwards, twice.
+/// The most iterations of an instruction.
+const MOST: u64 = 1 << 32;
+
+/// A `rep movsb` of 2^32 bytes downwards, twice: the most.
 fn endless() -> Recording {
     let mut recording = Recording::default();
     let thread = recording.thread(5).unwrap();
     let copy = recording.define(decode(0x1000, &[0xf3, 0xa4]).unwrap()).unwrap();
     for _ in 0..2 {
-        let values = [u64::MAX, 0x7000, u64::MAX, 0x8000];
+        let values = [MOST << 1 | 1, 0x7000, MOST << 1 | 1, 0x8000];
         recording.execute(thread, copy, 1, &values).unwrap();
     }
     recording
+}
+
+#[test]
+fn a_repetition_of_more_than_a_program_has_time_for_is_refused() {
+    let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+    let thread = writer.thread(5).unwrap();
+    let copy = writer.define(decode(0x1000, &[0xf3, 0xa4]).unwrap()).unwrap();
+    let mut execute = |count: u64| writer.execute(thread, copy, 1, &[count, 1, count, 1]);
+    assert!(execute(MOST << 1).is_ok());
+    assert!(execute((MOST + 1) << 1).is_err());
 }
 
 #[test]

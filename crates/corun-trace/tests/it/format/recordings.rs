@@ -236,7 +236,7 @@ fn values_for(operands: &[MemoryOperand], pool: &[u64]) -> Vec<u64> {
     for operand in operands {
         match operand.form {
             Form::Single => values.push(next()),
-            Form::Repeated => values.extend([next(), next()]),
+            Form::Repeated => values.extend([next() >> 31, next()]),
             Form::Lanes => {
                 let lanes = next() % 17;
                 values.push(lanes);

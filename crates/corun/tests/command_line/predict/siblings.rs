@@ -168,7 +168,7 @@ fn kernel_worker(workers: &str, operations: &str) -> Vec<String> {
 
 #[test]
 fn a_program_with_a_number_of_threads_has_them_on_one_core() {
-    let words = kernel_worker("{workers}", "150000");
+    let words = kernel_worker("{workers}", "100000");
     let predicted = |options: &[&str]| {
         let mut command = corun(["predict", "--quiet", "--model=zen4", "--no-measure", "--whole"]);
         read(&Outcome::of(command.args(options).arg("--json=-").args(&words)))
@@ -199,7 +199,7 @@ fn threads_are_those_of_the_program_that_does_the_work() {
     let options = ["--model=zen4", "--no-measure", "--whole", "--json=-", "--work=per-worker"];
     let mut command = corun(["predict", "--quiet"]);
     // A shell becomes the program with its number of threads.
-    let [dashes, words @ ..] = &kernel_worker("{workers}", "150000")[..] else {
+    let [dashes, words @ ..] = &kernel_worker("{workers}", "100000")[..] else {
         panic!("no words")
     };
     let command = command.args(options).args([dashes, "sh", "-c", "exec \"$@\"", "word"]);
@@ -222,7 +222,7 @@ fn threads_of_a_program_can_be_packed() {
     let options = ["--no-measure", "--placement=spread,packed", "--whole", "--json=-"];
     let mut command = corun(["predict", "--quiet", "--model=zen4"]);
     // Enough work to outweigh the start of the program, which one thread does alone.
-    let words = kernel_worker("2", "400000");
+    let words = kernel_worker("2", "300000");
     let prediction = read(&Outcome::of(command.args(options).args(words)));
     let [packed] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
     assert!(packed.is_one_process && packed.threads == 2, "{packed:?}");

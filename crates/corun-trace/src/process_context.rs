@@ -1,14 +1,14 @@
-//! The environment, folder, standard input and limits of a program that is traced or measured, where they are not corun's own.
+//! The environment, folder, standard streams and limits of a program that is traced or measured, where they are not corun's own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::InheritedAttributes;
 
-/// The environment, folder, standard input and limits of a program; corun's own where nothing is named.
+/// The environment, folder, standard streams and limits of a program; corun's own where nothing is named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessContext {
     /// The whole environment.
@@ -17,6 +17,8 @@ pub struct ProcessContext {
     pub directory: Option<PathBuf>,
     /// The file that every run reads as its standard input, from the start.
     pub input: Option<PathBuf>,
+    /// True if what it writes to standard output is thrown away.
+    pub is_silent: bool,
     /// Limits, CPUs and the like.
     pub inherited: InheritedAttributes,
 }
@@ -40,6 +42,9 @@ impl ProcessContext {
         }
         if let Some(input) = &self.input {
             command.stdin(File::open(input)?);
+        }
+        if self.is_silent {
+            command.stdout(Stdio::null());
         }
         self.inherited.apply(command);
         Ok(())
@@ -87,6 +92,19 @@ mod tests {
         let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
         let place = folder.path().canonicalize().unwrap();
         assert_eq!(output, format!("1 2 a line\n{}\n", place.display()));
+    }
+
+    #[test]
+    fn a_program_whose_output_is_thrown_away_writes_to_nothing() {
+        let is_silenced = |is_silent| {
+            let mut command = Command::new("/bin/sh");
+            let asked = "[ /proc/$$/fd/1 -ef /dev/null ]";
+            command.args(["-c", asked]).stdout(Stdio::piped());
+            let context = ProcessContext { is_silent, ..ProcessContext::default() };
+            context.apply(&mut command).unwrap();
+            command.spawn().unwrap().wait_with_output().unwrap().status.success()
+        };
+        assert!(is_silenced(true) && !is_silenced(false));
     }
 
     #[test]

@@ -332,6 +332,7 @@ impl<'a> Watch<'a> {
                 environment: Some(environment.collect()),
                 input: self.input_of(&folder)?,
                 directory: Some(directory),
+                is_silent: self.target.context.is_silent,
                 inherited,
             },
         })

@@ -77,8 +77,11 @@ fn arms_with_listed_cpus_are_compared_and_kept_as_others() {
     assert_eq!(scratch.read("allowed").lines().filter(|it| **it == list[0]).count() % 4, 0);
     let verdict = &first.verdicts[0];
     assert_eq!((verdict.metric, verdict.against.as_str()), (Metric::RelativeToFirst, "one"));
+    // Two blocks of a short program may tell nothing where the machine is busy.
+    let is_said =
+        |text: &str| text.contains("relative to first") || text.contains("all instead of one: ");
     let shown = Outcome::of(&mut keeping(&["runs", "show", "last"]));
-    assert!(shown.output.contains("relative to first"), "{}", shown.output);
+    assert!(is_said(&shown.output), "{}", shown.output);
 
     // The same name on other CPUs is no equal run.
     run([&format!("one={}", list[list.len() - 1]), &all]);
@@ -86,7 +89,7 @@ fn arms_with_listed_cpus_are_compared_and_kept_as_others() {
     assert_eq!(compared.output.contains("CPUs of one"), list.len() > 1, "{}", compared.output);
     let page = Outcome::of(keeping(&["report", "last", "-o"]).arg(scratch.file("page.html")));
     assert_eq!(page.exit, Some(0), "{}", page.errors);
-    assert!(scratch.read("page.html").contains("relative to first"));
+    assert!(is_said(&scratch.read("page.html")));
 }
 
 #[test]

@@ -462,37 +462,31 @@ impl Sweep<'_> {
             return Ok(false);
         }
         let until = executor.elapsed() + left / SCREENING_SHARE;
-        match self.screen_all(until, executor, observer).and_then(|()| {
-            if self.search.admit_doubtful() {
-                return Ok(true);
-            }
-            self.confirm(until, executor, observer)
-        }) {
+        match self.grow(until, executor, observer) {
             // What was finished is kept: the next block ends the sweep.
             Err(ExecutionError::Interrupted | ExecutionError::Timeout { .. }) => Ok(false),
             grown => grown,
         }
     }
 
-    /// Runs once more what only one run leaves out of an answer that is settled, until one of them may be the answer
-    /// or the sweep is long; returns whether there was any.
-    fn confirm(
+    /// Screens and lets join until then. Before a settled answer is final, what only one run leaves out of it runs once
+    /// more, as long as the sweep is not long.
+    fn grow(
         &mut self,
         until: Duration,
         executor: &mut dyn Executor,
         observer: &mut dyn SweepObserver,
     ) -> Result<bool, ExecutionError> {
-        while self.search.is_settled()
-            && executor.elapsed() < until
-            && !self.is_long(executor.elapsed())
-            && let Some(point) = self.search.next_to_confirm()
-        {
+        self.screen_all(until, executor, observer)?;
+        while !self.search.admit_doubtful() {
+            let elapsed = executor.elapsed();
+            let is_over = elapsed >= until || self.is_long(elapsed) || !self.search.is_settled();
+            let Some(point) = self.search.next_to_confirm().filter(|_| !is_over) else {
+                return Ok(false);
+            };
             self.screen(point, Some(false), executor, observer)?;
-            if self.search.admit_doubtful() {
-                return Ok(true);
-            }
         }
-        Ok(false)
+        Ok(true)
     }
 
     fn arm(&self, index: usize) -> Arm {

@@ -347,14 +347,12 @@ impl<'a> Search<'a> {
     /// The point to run once more before an answer is final: its only run leaves it out, and may have been disturbed.
     /// The likeliest first; `None` where every such point ran twice, or was ended because it was slow.
     pub(crate) fn next_to_confirm(&self) -> Option<Point> {
-        let log_of_only_run = |index: &usize| {
-            let seen = self.screened(*index)?;
-            (seen.runs == 1 && !seen.is_ended).then_some(seen.log)
+        let once = |index: usize| {
+            let seen = self.screened(index).filter(|seen| seen.runs == 1 && !seen.is_ended)?;
+            Some((seen.log, self.point(index)))
         };
-        let left_out = self.that(|state| state == State::Screened).into_iter();
-        let once = left_out.filter_map(|index| Some((index, log_of_only_run(&index)?)));
-        let likeliest = once.max_by(|one, other| one.1.total_cmp(&other.1));
-        likeliest.map(|(index, _)| self.point(index))
+        let left_out = self.that(|state| state == State::Screened).into_iter().filter_map(once);
+        left_out.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, point)| point)
     }
 
     fn outcome(&self, workers: u32) -> Outcome {

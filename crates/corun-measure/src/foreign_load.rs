@@ -33,6 +33,7 @@ impl LostShares {
     fn of(sample: &Sample, cpus_of_its_own: bool, quietest: Option<f64>) -> Self {
         let evidence = &sample.evidence;
         let waited = evidence.cpu_wait.filter(|_| cpus_of_its_own);
+        let stolen = evidence.stolen.filter(|_| cpus_of_its_own);
         let unused = unused(sample);
         let pressure = evidence.cpu_pressure_s.map(|seconds| seconds / sample.makespan_s);
         let beyond_quietest = || {
@@ -48,10 +49,16 @@ impl LostShares {
         Self {
             waited,
             sibling,
-            lost: [others, sibling].into_iter().flatten().reduce(f64::max),
+            lost: [with_stolen(others, stolen), sibling].into_iter().flatten().reduce(f64::max),
             own_waiting: (unused.unwrap_or(0.0) - held_up).max(0.0),
         }
     }
+}
+
+/// Shares that other tasks and the hypervisor took: waiting holds what is taken meanwhile.
+fn with_stolen(others: Option<f64>, stolen: Option<f64>) -> Option<f64> {
+    let left = |it: Option<f64>| 1.0 - it.unwrap_or(0.0);
+    others.or(stolen).map(|_| 1.0 - left(others) * left(stolen))
 }
 
 /// The share of a sample's time in which the workers' CPUs did not run them.
@@ -191,7 +198,7 @@ mod tests {
             throughput: 1.0,
             evidence: Evidence {
                 cpu_pressure_s: Some(pressure_s),
-                undisturbed: Undisturbed { by_elapsed: None, by_processor },
+                undisturbed: Undisturbed { by_processor, ..Undisturbed::default() },
                 ..Evidence::default()
             },
             ..Sample::default()

@@ -15,7 +15,7 @@ use crate::series::Series;
 pub(crate) enum Quantity {
     /// Elapsed time as it was.
     Elapsed,
-    /// Elapsed time less what workers waited for their CPUs.
+    /// Elapsed time less what workers waited for their CPUs, and what the hypervisor took where that is known of all.
     WithoutWaits,
     /// Processor time.
     ProcessorTime,
@@ -29,21 +29,28 @@ pub(crate) struct Quantities {
     pub(crate) load: ForeignLoadByArm,
     /// True if load of others was seen in this run.
     load_seen: bool,
+    /// True if the hypervisor took time, which is not in elapsed time without waits.
+    has_steal: bool,
 }
 
 impl Quantities {
     pub(crate) fn of(arms: &[Arm], samples: &[Sample]) -> Self {
         let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let load = ForeignLoadByArm::of(arms, samples);
+        // Of all samples or of none: what was taken out of one arm alone would be a difference.
+        let mut elapsed = samples.iter().map(|it| it.evidence.undisturbed);
+        let has_steal = elapsed.all(|it| it.by_elapsed.is_none() || it.without_steal.is_some());
         Self {
             elapsed: Series::of_throughput(arms, samples),
             without_waits: Series::of(arms, samples, |sample| {
-                known(sample.evidence.undisturbed.by_elapsed)
+                let undisturbed = sample.evidence.undisturbed;
+                known(undisturbed.without_steal.filter(|_| has_steal).or(undisturbed.by_elapsed))
             }),
             processor_time: Series::of(arms, samples, |sample| {
                 known(sample.evidence.undisturbed.by_processor)
             }),
             load_seen: load.is_seen(),
+            has_steal: has_steal && samples.iter().any(|it| it.evidence.stolen > Some(0.0)),
             load,
         }
     }
@@ -134,9 +141,13 @@ impl Quantities {
             (!arms.is_empty()).then_some((shares, own))
         };
         let waits = taken_out(Quantity::WithoutWaits).map(|(shares, _)| {
+            let (hypervisor, steal) = match self.has_steal {
+                true => (" and the hypervisor", ", and the steal of the rest of the time"),
+                false => ("", ""),
+            };
             format!(
-                "What other programs took is not in the comparisons ({shares} of the time): it is taken to be what workers, each \
-                 with a CPU of its own, waited for it, and nothing is taken out for caches that others used."
+                "What other programs{hypervisor} took is not in the comparisons ({shares} of the time): it is taken to be what \
+                 workers, each with a CPU of its own, waited for it{steal}, and nothing is taken out for caches that others used."
             )
         });
         let processor = taken_out(Quantity::ProcessorTime).map(|(shares, own)| {

@@ -113,6 +113,10 @@ pub struct Evidence {
     /// Workers that share a CPU also wait for each other.
     #[serde(default)]
     pub cpu_wait: Option<f64>,
+    /// Share of its time for which the hypervisor took a used CPU, of the one that lost most; absent where the kernel counts too
+    /// coarsely for a run this short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<f64>,
     /// The busiest of the siblings that should be idle: busy time as a fraction of the sample's
     /// time; absent where the kernel counts too coarsely for a run this short.
     pub idle_sibling_busy: Option<f64>,
@@ -160,6 +164,10 @@ pub struct Undisturbed {
     /// By elapsed time, less the time for which each worker, alone on a CPU of its own, was ready to run and waited for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_elapsed: Option<f64>,
+    /// As `by_elapsed`, and less the share of the rest for which the hypervisor took each worker's CPU; absent where that is
+    /// counted too coarsely for a run this short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_steal: Option<f64>,
     /// By processor time: of the CPU whose workers used most, where workers are pinned one by one. What the workers themselves
     /// waited for is taken out too.
     #[serde(default, skip_serializing_if = "Option::is_none")]

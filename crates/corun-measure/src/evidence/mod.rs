@@ -109,14 +109,15 @@ impl EvidenceReader {
         }
     }
 
-    /// Changes since, and the places of threads of which the kernel says that they moved between
-    /// CPUs, or that something did which they started, however short it lived.
+    /// Changes since, the share of its time for which the hypervisor took each CPU, where that is known, and the places of
+    /// threads of which the kernel says that they moved between CPUs, or that something did which they started, however short
+    /// it lived.
     pub(crate) fn after(
         &mut self,
         before: Before,
         arm: &Arm,
         usage: &Usage,
-    ) -> (Evidence, BTreeSet<usize>) {
+    ) -> (Evidence, BTreeMap<u32, f64>, BTreeSet<usize>) {
         let counts = before.counters.read();
         let elapsed_s = before.at.elapsed().as_secs_f64();
         let reading = self.processors.read(&before.cpus);
@@ -136,10 +137,12 @@ impl EvidenceReader {
                 Some(ClockProbe { cpu: *cpu, before_per_ns: *rate, after_per_ns: *rates.get(cpu)? })
             })
             .collect();
+        let stolen = stolen_shares(&activity, elapsed_s);
         let evidence = Evidence {
             clocks,
             aperf_ghz: activity.ghz,
-            steal_s: activity.steal_s,
+            steal_s: activity.stolen.as_ref().map(|it| it.values().map(|it| it.seconds).sum()),
+            stolen: stolen.values().copied().reduce(f64::max),
             migrations: counts.migrations.or(usage.migrations),
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
@@ -160,7 +163,7 @@ impl EvidenceReader {
             package_joules: activity.joules,
             ..Evidence::default()
         };
-        (evidence, counts.moved)
+        (evidence, stolen, counts.moved)
     }
 }
 
@@ -171,6 +174,13 @@ const RESOLVED: f64 = 0.005;
 /// The share of `seconds` in which a CPU was busy, if the account is fine enough to say so.
 fn share(busy: Busy, seconds: f64) -> Option<f64> {
     (busy.step_s <= RESOLVED / 2.0 * seconds).then(|| busy.seconds / seconds)
+}
+
+/// The share of the time for which the hypervisor took each used CPU; nothing if that is not known of all of them.
+fn stolen_shares(activity: &Activity, elapsed_s: f64) -> BTreeMap<u32, f64> {
+    let shares =
+        activity.stolen.iter().flatten().map(|(cpu, it)| Some((*cpu, share(*it, elapsed_s)?)));
+    shares.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The busiest of the siblings that should be idle, as a share of the time between the readings.

@@ -33,8 +33,8 @@ pub(super) struct Activity {
     pub busy: BTreeMap<u32, Busy>,
     /// Seconds for which all CPUs together were busy, as `/proc/stat` reports it.
     pub reported_busy_s: Option<f64>,
-    /// Seconds that the hypervisor took from the CPUs asked for.
-    pub steal_s: Option<f64>,
+    /// Time that the hypervisor took from each of the CPUs asked for; none where one of them is not known.
+    pub stolen: Option<BTreeMap<u32, Busy>>,
     /// Seconds in which some task waited for a CPU.
     pub pressure_s: Option<f64>,
     /// Joules of all packages.
@@ -88,9 +88,10 @@ impl Processors {
         cpus: &[u32],
         elapsed_s: f64,
     ) -> Activity {
-        let steal = |cpu: &u32| {
+        let step_s = tick_s();
+        let stolen = |cpu: &u32| {
             let (before, after) = (before.times.as_ref()?, after.times.as_ref()?);
-            Some(after.since(before, *cpu)?.steal_s)
+            Some((*cpu, Busy { seconds: after.since(before, *cpu)?.steal_s, step_s }))
         };
         let reported_busy_s = || {
             let (before, after) = (before.times.as_ref()?, after.times.as_ref()?);
@@ -108,7 +109,7 @@ impl Processors {
         Activity {
             busy: busy(before, after),
             reported_busy_s: reported_busy_s(),
-            steal_s: cpus.iter().map(steal).sum(),
+            stolen: cpus.iter().map(stolen).collect(),
             pressure_s: before.pressure.zip(after.pressure).map(|(was, is)| is.since(was)),
             joules: joules(),
             ghz: (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64),

@@ -301,7 +301,7 @@ impl LocalExecutor {
             sample_processes.see_through(&mut watch, start_ns)?;
         starts(&self.work, arm, &barrier).into_iter().for_each(|start| usage.without_start(start));
 
-        let (mut evidence, moved) = self.evidence.after(before, arm, &usage);
+        let (mut evidence, stolen, moved) = self.evidence.after(before, arm, &usage);
         watch.note_moves(&moved);
         let sightings = watch.sightings();
         let displaced = match arm.cpus.is_empty() {
@@ -335,7 +335,8 @@ impl LocalExecutor {
         }
         if self.work.processes(arm) == arm.workers as usize {
             let sample = (&account.workers[..], account.throughput);
-            evidence.undisturbed = undisturbed::of(arm, sample, &times, self.work.steady);
+            evidence.undisturbed =
+                undisturbed::of(arm, sample, (&times, &stolen), self.work.steady);
         }
         evidence.pinning = pinning;
         evidence.displaced = displaced;

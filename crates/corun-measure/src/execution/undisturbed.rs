@@ -2,6 +2,10 @@
 //!
 //! Of workers with a CPU each, all waiting in the run queue is for others. Where that is not known, as of children, the
 //! processor time of the workers of each CPU still is.
+//!
+//! The scheduler counts waiting in the run queue by the clock, so that what the hypervisor takes meanwhile (steal) is in it;
+//! what it takes while the worker runs is not (`update_rq_clock_task`, `sched_info_arrive` in the kernel). It does not know which
+//! task has the CPU: of the time that a worker did not wait, it took the same share as of all.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -75,7 +79,7 @@ pub(super) fn of_kernels(
 pub(super) fn of(
     arm: &Arm,
     (workers, throughput): (&[WorkerSample], f64),
-    times: &[WorkTime],
+    (times, stolen): (&[WorkTime], &BTreeMap<u32, f64>),
     is_steady: bool,
 ) -> Undisturbed {
     if arm.cpus.len() != workers.len() || times.len() != workers.len() {
@@ -86,7 +90,13 @@ pub(super) fn of(
         let pairs = workers.iter().zip(waited);
         pairs
             .map(|(it, waited_s)| (it, it.seconds - waited_s.min(MAX_TAKEN * it.seconds)))
-            .collect()
+            .collect::<Vec<_>>()
+    });
+    let without_steal = by_waits.as_ref().and_then(|waits| {
+        let kept = |((worker, left_s), cpu): (&(_, f64), &u32)| {
+            Some((*worker, left_s * (1.0 - stolen.get(cpu)?.min(MAX_TAKEN))))
+        };
+        waits.iter().zip(&arm.cpus).map(kept).collect()
     });
     let is_alone = arm.has_cpus_of_its_own();
     let mut on_cpu: BTreeMap<u32, f64> = BTreeMap::new();
@@ -103,6 +113,7 @@ pub(super) fn of(
     let subtracts = is_steady && workers.iter().any(|worker| worker.subtracted_s.is_some());
     Undisturbed {
         by_elapsed: by_waits.filter(|_| is_alone && !subtracts).and_then(scaled),
+        without_steal: without_steal.filter(|_| is_alone && !subtracts).and_then(scaled),
         by_processor: Some(by_processor).filter(|_| is_used).and_then(scaled),
     }
 }
@@ -139,9 +150,28 @@ mod tests {
         let two = arm("spread", 2, 2, &[0, 1]);
         let workers = [worker(3.0, 1), worker(2.0, 1)];
         let times = [time(1.5, Some(1.5)), time(1.8, Some(0.0))];
-        let found = of(&two, (&workers, 2.0 / 3.0), &times, false);
+        let found = of(&two, (&workers, 2.0 / 3.0), (&times, &nothing()), false);
         assert!((found.by_elapsed.unwrap() - 2.0 / 2.0).abs() < 1e-12);
         assert!((found.by_processor.unwrap() - 2.0 / 1.8).abs() < 1e-12);
+    }
+
+    fn nothing() -> BTreeMap<u32, f64> {
+        BTreeMap::new()
+    }
+
+    #[test]
+    fn what_the_hypervisor_took_while_a_worker_ran_is_taken_out_once() {
+        let two = arm("spread", 2, 2, &[0, 1]);
+        let workers = [worker(10.0, 1), worker(10.0, 1)];
+        let times = [time(4.5, Some(5.0)), time(7.0, Some(0.0))];
+        // Of the first worker a half of the time was waiting, with its part of what the hypervisor took.
+        let stolen = [(0, 0.1), (1, 0.3)].into();
+        let found = of(&two, (&workers, 0.2), (&times, &stolen), false);
+        assert!((found.by_elapsed.unwrap() - 2.0 / 10.0).abs() < 1e-12);
+        assert!((found.without_steal.unwrap() - 2.0 / 7.0).abs() < 1e-12);
+        assert!((found.by_processor.unwrap() - 2.0 / 7.0).abs() < 1e-12);
+        let one_alone = [(0, 0.1)].into();
+        assert_eq!(of(&two, (&workers, 0.2), (&times, &one_alone), false).without_steal, None);
     }
 
     #[test]
@@ -149,7 +179,7 @@ mod tests {
         let stacked = arm("stacked", 2, 1, &[0, 0]);
         let workers = [worker(4.0, 1), worker(4.0, 1)];
         let times = [time(1.0, Some(2.0)), time(1.5, Some(2.0))];
-        let found = of(&stacked, (&workers, 0.5), &times, false);
+        let found = of(&stacked, (&workers, 0.5), (&times, &nothing()), false);
         assert_eq!(found.by_elapsed, None);
         assert!((found.by_processor.unwrap() - 2.0 / 2.5).abs() < 1e-12);
     }
@@ -159,7 +189,7 @@ mod tests {
         let two = arm("spread", 2, 2, &[0, 1]);
         let workers = [worker(2.0, 2), worker(2.0, 1)];
         let times = [time(1.0, Some(1.0)), time(2.0, Some(0.0))];
-        let found = of(&two, (&workers, 1.5), &times, true);
+        let found = of(&two, (&workers, 1.5), (&times, &nothing()), true);
         assert!((found.by_elapsed.unwrap() - 2.5).abs() < 1e-12);
     }
 
@@ -168,11 +198,14 @@ mod tests {
         let two = arm("spread", 2, 2, &[0, 1]);
         let workers = [worker(2.0, 1), worker(2.0, 1)];
         let times = [time(1.0, None), time(1.0, Some(0.0))];
-        assert_eq!(of(&two, (&workers, 1.0), &times, false).by_elapsed, None);
-        assert_eq!(of(&two, (&workers, 1.0), &times[..1], false), Undisturbed::default());
+        assert_eq!(of(&two, (&workers, 1.0), (&times, &nothing()), false).by_elapsed, None);
+        assert_eq!(
+            of(&two, (&workers, 1.0), (&times[..1], &nothing()), false),
+            Undisturbed::default()
+        );
         let free = arm("free", 2, 0, &[]);
-        assert_eq!(of(&free, (&workers, 1.0), &times, false), Undisturbed::default());
+        assert_eq!(of(&free, (&workers, 1.0), (&times, &nothing()), false), Undisturbed::default());
         let unused = [time(0.0, None); 2];
-        assert_eq!(of(&two, (&workers, 1.0), &unused, false), Undisturbed::default());
+        assert_eq!(of(&two, (&workers, 1.0), (&unused, &nothing()), false), Undisturbed::default());
     }
 }

@@ -82,7 +82,7 @@ impl ServiceSample<'_> {
         let asked = self.run_load("load", &load.load)?;
         let mut usage = Usage::default();
         usage.add(&CpuTime::of(server).since(used_before), None);
-        let (evidence, _) = reader.after(before, self.arm, &usage);
+        let (evidence, ..) = reader.after(before, self.arm, &usage);
         let stopped = self.stop(server)?;
         files.into_iter().try_for_each(LoadFile::check_written)?;
         let output = self.captures[LOAD].text();

@@ -171,7 +171,7 @@ fn causes_of(alone: &[(String, f64)], beside: &[(String, f64)]) -> Vec<Cause> {
     let largest = |parts: &mut dyn Iterator<Item = (String, f64)>, effect| {
         let mut parts: Vec<Cause> = parts
             .filter(|(_, share)| *share >= MIN_CAUSE)
-            .map(|(component, share)| Cause { effect, component, share })
+            .map(|(component, share)| Cause { effect, component, share, code: None })
             .collect();
         parts.sort_by(|one, other| other.share.total_cmp(&one.share));
         parts.truncate(MAX_CAUSES);

@@ -133,6 +133,34 @@ pub struct Cause {
     /// For [`Effect::Fills`] the share of all issue slots of the program alone, for [`Effect::Costs`] that of all
     /// components that grew beside the siblings; from 0 to 1.
     pub share: f64,
+    /// The instruction or the function that most of it is lost to, where one stands out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<BlamedCode>,
+}
+
+/// Code that slots are lost to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlamedCode {
+    /// Share of the cause, from 0 to 1.
+    pub share: f64,
+    /// The instruction's mnemonic; none if it is a whole function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction: Option<String>,
+    /// The function, or the one that was inlined there; none where no symbol tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// Source file, without its folder; none where no line table tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line in that file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Executable or library, without its folder; none for code that was made at run time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Address as the module numbers them; none where the module is no longer there as it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
 }
 
 /// Effect of a cause.

@@ -66,8 +66,8 @@ pub use audit::{
 };
 pub use bench::{Bench, WorkloadNotPossible};
 pub use beside::{
-    Cause, Effect, MeasuredSiblings, MissRate, OtherProgram, PredictedPlacement, PredictedStacked,
-    SiblingEvidence, TracedWorkload, WhatIf,
+    BlamedCode, Cause, Effect, MeasuredSiblings, MissRate, OtherProgram, PredictedPlacement,
+    PredictedStacked, SiblingEvidence, TracedWorkload, WhatIf,
 };
 pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
 pub use calibration::{

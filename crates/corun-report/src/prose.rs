@@ -115,6 +115,14 @@ pub fn plural(count: usize, one: &str) -> String {
     }
 }
 
+/// At most so many characters of a text, with dots where that is not all.
+pub(crate) fn begin_of(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// The verdicts as sentences, the headline first, each sentence once; or why there is no verdict.
 pub fn answers(run: &Run) -> Vec<(Answer, String)> {
     if run.is_without_interval() {

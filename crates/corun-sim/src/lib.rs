@@ -43,9 +43,9 @@ pub use outcome::Outcome;
 pub use parallel::in_parallel;
 pub use pointer_chase::PointerChaseRing;
 pub use sampling::{
-    ChosenPoint, EventCounts, MAX_LAG, Mode, Piece, Recording, Refills, SampledRun, Sibling,
-    SimulatedSection, SimulatedWindow, SimulatedWindows, SimulationWeight, Step, WindowSimulation,
-    simulate_refills,
+    BlamedInstruction, ChosenPoint, EventCounts, MAX_LAG, Mode, Piece, Recording, Refills,
+    SampledRun, Sibling, SimulatedSection, SimulatedWindow, SimulatedWindows, SimulationWeight,
+    Step, WindowSimulation, simulate_refills,
 };
 pub use simulate::{Part, Simulated, simulate};
 pub use spread::Spread;

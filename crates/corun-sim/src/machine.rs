@@ -1,6 +1,6 @@
 //! Cores that share memory, in step with each other.
 
-use crate::core::{Core, Deadlock, InstructionSource, Pause, State};
+use crate::core::{BlamedPlace, Core, Deadlock, InstructionSource, Pause, State};
 use crate::memory::Memory;
 use crate::progress::Watch;
 use crate::uops::DecodedInstruction;
@@ -48,6 +48,12 @@ impl<F: InstructionSource> Machine<F> {
     pub(crate) fn state(&self, core: usize, thread: usize) -> State {
         let requests = self.memory.requests(core, thread);
         State { requests, ..self.cores[core].state(thread) }
+    }
+
+    /// The instructions that cost the first thread of the first core most since the last time, at most so many; from the first
+    /// call on.
+    pub(crate) fn take_blame(&mut self, most: usize) -> Vec<(BlamedPlace, u64)> {
+        self.cores[0].take_blame(0, most)
     }
 
     /// The cycles in which a thread of a core first and last retired something.

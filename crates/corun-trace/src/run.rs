@@ -13,6 +13,7 @@ use corun_record::{Counter, Progress, Stage};
 
 use crate::doubts::{ended_in_doubt, ended_otherwise, took_long, wrote_otherwise};
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
+use crate::modules::Mappings;
 use crate::output::{Watch, Written};
 use crate::slow_run::SlowRunNotice;
 use crate::thread_filter::Filter;
@@ -162,6 +163,8 @@ pub fn run_trace<W: Write + Send + 'static>(
         threads: Vec::new(),
         recorded: 0,
         processes: 0,
+        task: None,
+        mappings: Mappings::default(),
         progress: Counter::new(progress),
     };
     let watch = (request.runs_again && request.compares_output).then(Watch::begin).flatten();
@@ -173,6 +176,7 @@ pub fn run_trace<W: Write + Send + 'static>(
     let processes = sink.processes;
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
     let begun_threads = sink.threads.len();
+    let modules = std::mem::take(&mut sink.mappings).into_used();
     drop(sink);
     let mut traced = match traced {
         Ok(traced) => traced,
@@ -208,7 +212,7 @@ pub fn run_trace<W: Write + Send + 'static>(
     }
     doubts.extend(untraced.as_ref().map(Untraced::sentence));
     traced.remarks.extend(doubts.iter().cloned());
-    let closing = Closing { native: comparable, ..Closing::from(&traced) };
+    let closing = Closing { native: comparable, modules, ..Closing::from(&traced) };
     let output = writer.finish(closing)?;
     Ok((TraceOutcome { traced, recorded, threads, took, native, doubts, untraced }, output))
 }

@@ -2,6 +2,7 @@
 
 use corun_record::Counter;
 
+use crate::modules::Mappings;
 use crate::{Block, BlockId, Marker, OrderedMarker, Sink, SinkError, ThreadId, TouchedLines};
 
 /// A sink that passes on the requested threads and counts their instructions.
@@ -14,12 +15,17 @@ pub(crate) struct Filter<'a> {
     pub(crate) recorded: u64,
     /// Processes that the program started where it was recorded.
     pub(crate) processes: u32,
+    /// The kernel's number of the first thread, ...
+    pub(crate) task: Option<u32>,
+    /// ... and what lies in the memory of its process.
+    pub(crate) mappings: Mappings,
     /// Reports their number meanwhile.
     pub(crate) progress: Counter<'a>,
 }
 
 impl Sink for Filter<'_> {
     fn thread(&mut self, tid: u32) -> Result<ThreadId, SinkError> {
+        self.task.get_or_insert(tid);
         let number = self.threads.len() as u32;
         let is_wanted = self.wanted.is_empty() || self.wanted.contains(&number);
         let inner = if is_wanted { Some(self.inner.thread(tid)?) } else { None };
@@ -28,6 +34,9 @@ impl Sink for Filter<'_> {
     }
 
     fn define(&mut self, block: Block) -> Result<BlockId, SinkError> {
+        if let Some(task) = self.task {
+            self.mappings.note(task, block.address);
+        }
         self.inner.define(block)
     }
 

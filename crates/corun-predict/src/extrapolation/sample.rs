@@ -42,6 +42,11 @@ impl<'a> Sample<'a> {
         })
     }
 
+    /// How many times each window counts.
+    pub(crate) fn times(&self) -> Vec<f64> {
+        self.windows.iter().map(|(_, times)| *times).collect()
+    }
+
     /// Instructions that the windows stand for.
     pub(super) fn stand_for(&self) -> f64 {
         self.windows.iter().map(|(it, times)| times * instructions(it)).sum()

@@ -63,14 +63,14 @@ fn with(
     one: Option<SimulatedWindows>,
     other: Option<SimulatedWindows>,
 ) -> Option<SimulatedWindows> {
-    Some(one?.with(other?))
+    Some(one?.with_recording(other?))
 }
 
 impl BesideWindows {
     /// These windows and those of another recording of the same run.
     fn with(self, other: Self) -> Self {
         let passes = |one: Vec<SimulatedWindows>, other: Vec<SimulatedWindows>| {
-            one.into_iter().zip(other).map(|(one, other)| one.with(other)).collect()
+            one.into_iter().zip(other).map(|(one, other)| one.with_recording(other)).collect()
         };
         Self {
             is_cut: self.is_cut || other.is_cut,

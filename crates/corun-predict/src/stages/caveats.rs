@@ -2,7 +2,7 @@
 
 use corun_model::{PredictionError, PredictionErrors};
 use corun_record::{Caveat, Estimate, MeasuredRun, MeasuredRuns, PageSize};
-use corun_trace::{Ending, TracePlan};
+use corun_trace::{Ending, SourcePlace, TracePlan};
 
 use super::report::{Assessed, kernel_share_of};
 use super::{MeasuredOther, Report, ThreadsRun};
@@ -34,6 +34,18 @@ const NOTABLE_WAITS: f64 = 0.1;
 
 /// User time below which start-up decides what is measured, in seconds.
 const MIN_USER_S: f64 = 0.01;
+
+/// Said of files whose functions and source lines are not named.
+pub(super) fn without_lines(mut files: Vec<String>) -> Option<Caveat> {
+    files.sort();
+    files.dedup();
+    let sentence = format!(
+        "Functions and source lines of {} may be missing: of a file, no more than {} MiB of debug information are read.",
+        files.join(", "),
+        SourcePlace::MOST_BYTES >> 20
+    );
+    (!files.is_empty()).then(|| Caveat::new("without-lines", sentence))
+}
 
 /// The caveats of all stages: the job's, the measurement's, and those that follow from the figures.
 pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {

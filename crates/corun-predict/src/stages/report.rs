@@ -19,7 +19,7 @@ use super::{
 };
 use crate::estimate::{LEVEL, over, repeated, with_error, with_missing};
 use crate::siblings::{self, Threads, slowdown, with_model_error, work, work_of_two};
-use crate::{Core, Job};
+use crate::{Core, Job, blamed};
 
 /// A change of the core's work below this share is none: a model does not know it better.
 const PRACTICAL: f64 = 0.05;
@@ -61,6 +61,11 @@ impl Report<'_> {
             Some(clock) => (clock.value, ClockSource::Measured),
             None => (core.model.gigahertz, ClockSource::Model),
         };
+        let placements =
+            if not_predicted.is_none() { self.placements() } else { Vec::new() }.into_iter();
+        let (beside, too_large): (Vec<_>, Vec<_>) = placements.unzip();
+        let mut caveats = caveats::of(&self);
+        caveats.extend(caveats::without_lines(too_large.concat()));
         Prediction {
             format: Prediction::FORMAT.to_owned(),
             version: Prediction::VERSION,
@@ -87,7 +92,7 @@ impl Report<'_> {
             },
             simulated_cycles: self.simulated_cycles(not_predicted.is_none()),
             observations: self.observations(ghz, not_predicted.is_none()),
-            beside: if not_predicted.is_none() { self.placements() } else { Vec::new() },
+            beside,
             stacked: self.stacked.predicted.clone().filter(|_| not_predicted.is_none()),
             verdicts: if not_predicted.is_none() { self.verdicts() } else { Vec::new() },
             what_if: if not_predicted.is_none() { self.what_if() } else { Vec::new() },
@@ -96,7 +101,7 @@ impl Report<'_> {
             mispredicts_per_thousand: mispredicts.unwrap_or_default(),
             other: self.other.map(other_program),
             measured_siblings: self.siblings.measured.clone(),
-            caveats: caveats::of(&self),
+            caveats,
             core: PredictedCore {
                 model: core.model.name.clone(),
                 title: core.model.title.clone(),
@@ -136,7 +141,8 @@ impl Report<'_> {
     }
 
     /// The program beside siblings, on the model as it is.
-    fn placements(&self) -> Vec<PredictedPlacement> {
+    /// With each the files with more debug information than is read.
+    fn placements(&self) -> Vec<(PredictedPlacement, Vec<String>)> {
         let known = self.assessed().into_iter().filter(|it| it.setting.is_none() && it.can_be());
         known.filter_map(|it| self.placement(&it)).collect()
     }
@@ -169,14 +175,16 @@ impl Report<'_> {
         copies.chain(threads).collect()
     }
 
-    fn placement(&self, of: &Assessed<'_>) -> Option<PredictedPlacement> {
+    fn placement(&self, of: &Assessed<'_>) -> Option<(PredictedPlacement, Vec<String>)> {
+        let mut too_large = Vec::new();
         let alone = &self.simulated.windows;
         let apart = |run: &BesideRun| self.slowdown(run, &[run.windows.apart.as_ref()?]);
         let (is_one_process, stack, causes, misses, apart) = match of.workers {
             Simulation::Copies(run) => {
                 let first = run.windows.passes.first()?;
-                let (causes, misses) =
+                let (mut causes, misses) =
                     (siblings::causes(alone, first), siblings::misses(alone, first));
+                too_large = blamed::name(&mut causes, &self.recorded.trace, (alone, first));
                 (false, siblings::stack(first), causes, misses, apart(run))
             }
             Simulation::Threads(run) => {
@@ -184,7 +192,7 @@ impl Report<'_> {
                 (true, beside.stack(), beside.causes(&alone), beside.misses(&alone), None)
             }
         };
-        Some(PredictedPlacement {
+        let predicted = PredictedPlacement {
             placement: of.placement,
             threads: of.threads,
             is_one_process,
@@ -195,7 +203,8 @@ impl Report<'_> {
             causes,
             misses,
             apart: apart.map(|apart| work(of.threads, &apart).value),
-        })
+        };
+        Some((predicted, too_large))
     }
 
     fn slowdown(

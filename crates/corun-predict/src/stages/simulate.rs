@@ -24,7 +24,7 @@ impl SimulatedRun {
     /// These windows and those of another recording of the same run.
     pub(crate) fn with(self, other: Self) -> Self {
         let cost = sum(self.cost, other.cost);
-        Self { windows: self.windows.with(other.windows), cost }
+        Self { windows: self.windows.with_recording(other.windows), cost }
     }
 }
 

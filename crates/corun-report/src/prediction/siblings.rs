@@ -1,18 +1,22 @@
 //! Effects of a busy sibling on a program, in words: the answer, why, and what to do.
 
 use corun_record::{
-    Answer, Cause, Caveat, Effect, Estimate, Metric, MissRate, Observation, Placement,
-    PredictedPlacement, PredictedStacked, Prediction, Source, WhatIf,
+    Answer, BlamedCode, Cause, Caveat, Effect, Estimate, Metric, MissRate, Observation, Placement,
+    PredictedPlacement, PredictedStacked, Prediction, Source, WhatIf, on_one_line,
 };
 use corun_stats::{TOO_UNCERTAIN, percent};
 
 use super::words::gerund;
 use crate::bars::{Bar, bars};
 use crate::figures::{interval, is_sensible, ratio};
+use crate::prose::begin_of;
 use crate::screen::NextStep;
 
 /// A prediction of the program alone that is off by more than this share is not to be trusted.
 const MAX_ERROR_ALONE: f64 = 0.15;
+/// Characters of a function's or a file's name that are shown.
+const MOST_OF_NAME: usize = 32;
+
 /// The answer of a verdict in words.
 fn word(answer: Answer) -> &'static str {
     match answer {
@@ -262,7 +266,14 @@ pub fn reasons(prediction: &Prediction) -> Vec<String> {
     let Some(first) = prediction.beside.first() else { return Vec::new() };
     let parts = |effect: Effect| -> Vec<String> {
         let of: Vec<&Cause> = first.causes.iter().filter(|it| it.effect == effect).collect();
-        of.iter().map(|it| format!("{} {}", percent(it.share), gerund(&it.component))).collect()
+        let text = |it: &&Cause| format!("{} {}", percent(it.share), gerund(&it.component));
+        let texts = of.iter().map(text).enumerate();
+        // Of the largest only: the picture and the answer have to be on the same screen.
+        let with_code = texts.map(|(at, text)| match of[at].code.as_ref().filter(|_| at == 0) {
+            Some(code) => format!("{text} ({})", blamed(code)),
+            None => text,
+        });
+        with_code.collect()
     };
     let mut sentences = Vec::new();
     let retiring = prediction.stack.iter().find(|it| it.component == "retiring");
@@ -296,6 +307,29 @@ pub fn reasons(prediction: &Prediction) -> Vec<String> {
         format!("Copies that are spread over the run, so that other phases meet, do {apart:.2} times the work of one.")
     }));
     sentences
+}
+
+/// Code that a cause comes from: "57 % of it `idiv` in `update`, solver.c:41".
+fn blamed(code: &BlamedCode) -> String {
+    let text = |text: &str| begin_of(&on_one_line(text), MOST_OF_NAME);
+    let instruction = code.instruction.iter().map(|it| format!(" `{}`", text(it)));
+    let module = code.module.as_ref().map(|it| text(it));
+    let place = match (&code.function, &code.file, code.line) {
+        (Some(function), Some(file), Some(line)) => {
+            format!(" in `{}`, {}:{line}", text(function), text(file))
+        }
+        (None, Some(file), Some(line)) => format!(" at {}:{line}", text(file)),
+        (Some(function), ..) => {
+            let of = module.map_or_else(String::new, |it| format!(" of {it}"));
+            format!(" in `{}`{of}", text(function))
+        }
+        (None, ..) => match (module, code.address) {
+            (Some(module), Some(address)) => format!(" at {module}+{address:#x}"),
+            (Some(module), None) => format!(" in {module}"),
+            (None, _) => " in code of no file".to_owned(),
+        },
+    };
+    format!("{} of it{}{place}", percent(code.share), instruction.collect::<String>())
 }
 
 /// Levels of the data and the code, alone and beside.

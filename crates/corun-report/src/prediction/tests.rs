@@ -1,10 +1,10 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    Answer, CalibratedField, Cause, Caveat, Document, Effect, MachineSummary, MeasuredRun,
-    MeasuredSiblings, MissRate, Observation, Placement, PredictedCore, PredictedPlacement,
-    PredictedVerdict, PredictedWindow, SiblingEvidence, SimulationCost, StackShare, TracedPart,
-    WhatIf,
+    Answer, BlamedCode, CalibratedField, Cause, Caveat, Document, Effect, MachineSummary,
+    MeasuredRun, MeasuredSiblings, MissRate, Observation, Placement, PredictedCore,
+    PredictedPlacement, PredictedVerdict, PredictedWindow, SiblingEvidence, SimulationCost,
+    StackShare, TracedPart, WhatIf,
 };
 
 use super::*;
@@ -253,8 +253,21 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
         blocks: 200,
     };
     let mut prediction = prediction();
-    let cause =
-        |effect, component: &str, share| Cause { effect, component: component.to_owned(), share };
+    let cause = |effect, component: &str, share| Cause {
+        effect,
+        component: component.to_owned(),
+        share,
+        code: None,
+    };
+    let blamed = |share, instruction: Option<&str>, function: &str| BlamedCode {
+        share,
+        instruction: instruction.map(str::to_owned),
+        function: Some(function.to_owned()),
+        file: Some("solver.c".to_owned()),
+        line: instruction.map(|_| 41),
+        module: Some("solve".to_owned()),
+        address: Some(0x11d3),
+    };
     let rate = |cache: &str, alone, beside| MissRate { cache: cache.to_owned(), alone, beside };
     prediction.beside.push(PredictedPlacement {
         placement: Placement::Full(None),
@@ -265,9 +278,19 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
         slowdown_of_other: None,
         stack: prediction.stack.clone(),
         causes: vec![
-            cause(Effect::Fills, "dependency", 0.35),
+            Cause {
+                code: Some(blamed(0.57, Some("idiv"), "update")),
+                ..cause(Effect::Fills, "dependency", 0.35)
+            },
             cause(Effect::Fills, "mispredict", 0.25),
-            cause(Effect::Costs, "sibling: ports", 0.6),
+            Cause {
+                code: Some(blamed(
+                    0.31,
+                    None,
+                    "std::vector<int, std::allocator<int> >::push_back(int&&)",
+                )),
+                ..cause(Effect::Costs, "sibling: ports", 0.6)
+            },
             cause(Effect::Costs, "L2", 0.2),
         ],
         misses: vec![
@@ -317,6 +340,28 @@ fn a_sibling_is_answered_first_with_bars_reasons_and_what_to_do() {
     assert!(brief.contains("Not to be trusted"), "{brief}");
     prediction.core.is_own = false;
     assert!(!prediction_in_brief(&prediction, 200).contains("Not to be trusted"));
+}
+
+#[test]
+fn a_cause_names_its_code_as_far_as_it_is_known() {
+    let of = |change: fn(&mut BlamedCode)| {
+        let mut prediction = beside(1.25, 0.05);
+        change(prediction.beside[0].causes[0].code.as_mut().unwrap());
+        let reason = siblings::reasons(&prediction).remove(0);
+        let (_, code) = reason.split_once(" of it ").unwrap();
+        code.split_once(')').unwrap().0.to_owned()
+    };
+    assert_eq!(of(|_| ()), "`idiv` in `update`, solver.c:41");
+    assert_eq!(of(|it| it.function = None), "`idiv` at solver.c:41");
+    assert_eq!(of(|it| it.line = None), "`idiv` in `update` of solve");
+    let without = |it: &mut BlamedCode| (it.function, it.line) = (None, None);
+    assert_eq!(of(without), "`idiv` at solve+0x11d3");
+    let moved = |it: &mut BlamedCode| (it.function, it.line, it.address) = (None, None, None);
+    assert_eq!(of(moved), "`idiv` in solve");
+    let made = |it: &mut BlamedCode| {
+        (it.function, it.line, it.address, it.module) = (None, None, None, None);
+    };
+    assert_eq!(of(made), "`idiv` in code of no file");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use corun_record::{Blocks, PageSize, Record, SimulatedBlock, on_one_line};
 
-use crate::prose::plural;
+use crate::prose::{self, plural};
 
 use super::{heading, limits, wrapped};
 
@@ -99,8 +99,5 @@ fn failed(blocks: &[SimulatedBlock], columns: u16) -> String {
 
 /// The beginning of a block's code.
 fn begin_of(block: &SimulatedBlock) -> String {
-    match block.block.char_indices().nth(DIGITS) {
-        Some((end, _)) => format!("{}...", &block.block[..end]),
-        None => block.block.clone(),
-    }
+    prose::begin_of(&block.block, DIGITS)
 }

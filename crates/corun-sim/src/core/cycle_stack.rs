@@ -140,11 +140,23 @@ impl CycleStack {
         self.slots[index(Component::Memory(Origin::OtherCore), self.groups)] += vain;
     }
 
-    /// Time passes as noted.
-    pub(crate) fn pass(&mut self, cycles: u64) {
+    /// Time passes as noted. Returns how many slots are lost, and to what.
+    pub(crate) fn pass(&mut self, cycles: u64) -> (u64, Component) {
         self.slots[index(Component::Retiring, self.groups)] += self.used;
-        self.slots[index(self.lost_to, self.groups)] += cycles * self.width - self.used;
+        let lost = cycles * self.width - self.used;
+        self.slots[index(self.lost_to, self.groups)] += lost;
         self.used = 0;
+        (lost, self.lost_to)
+    }
+
+    /// The place of a component among those of [`Self::cycles`].
+    pub(crate) fn place(&self, of: Component) -> usize {
+        index(of, self.groups)
+    }
+
+    /// The name of the component at this place, and cycles of so many slots.
+    pub(crate) fn part(&self, (place, slots): (usize, u64)) -> (&str, f64) {
+        (&self.names[place], slots as f64 / self.width as f64)
     }
 
     /// Name and cycles of each component; together all cycles.

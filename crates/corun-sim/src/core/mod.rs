@@ -5,6 +5,7 @@
 
 mod access;
 mod alias;
+mod blame;
 mod commit;
 mod cycle_stack;
 mod deadlock;
@@ -21,6 +22,8 @@ mod thread;
 mod warm_up;
 mod wrong_path;
 
+pub(crate) use blame::BlamedPlace;
+use cycle_stack::Component;
 pub use cycle_stack::CycleStack;
 pub(crate) use deadlock::Progress;
 pub use deadlock::{Deadlock, DeadlockedThread};
@@ -245,8 +248,9 @@ impl<F: InstructionSource> Core<F> {
             (self.is_stuck, passed) = (true, 1);
         }
         self.steps += 1;
-        for thread in &mut self.threads {
-            thread.stack.pass(passed);
+        for index in 0..self.threads.len() {
+            let thread = &mut self.threads[index];
+            let (lost, lost_to) = thread.stack.pass(passed);
             thread.occupancy.pass(
                 passed,
                 [
@@ -256,8 +260,26 @@ impl<F: InstructionSource> Core<F> {
                     thread.stores.len(),
                 ],
             );
+            if lost > 0 && thread.blame.is_some() {
+                self.blame(index, lost, lost_to);
+            }
         }
         self.now += passed;
+    }
+
+    /// Notes which instruction these slots are lost to.
+    fn blame(&mut self, index: usize, slots: u64, lost_to: Component) {
+        let Some((block, instruction)) = self.blamed(index, lost_to) else { return };
+        let thread = &mut self.threads[index];
+        let component = thread.stack.place(lost_to);
+        if let Some(blame) = &mut thread.blame {
+            blame.note((block, instruction, component), slots);
+        }
+    }
+
+    /// The instructions that cost a thread most since the last time, at most so many; from the first call on.
+    pub(crate) fn take_blame(&mut self, thread: usize, most: usize) -> Vec<(BlamedPlace, u64)> {
+        self.threads[thread].blame.get_or_insert_default().take(most)
     }
 
     /// Counts this cycle for each thread that started micro-ops in it.

@@ -72,6 +72,18 @@ impl<F: InstructionSource> Core<F> {
         if now < thread.sibling_entries.until { Component::Sibling(shared) } else { cause }
     }
 
+    /// The instruction that slots are lost to, as block and place in it; none where none is to blame: nothing comes from the
+    /// front end, or siblings have the slots.
+    pub(super) fn blamed(&self, index: usize, lost_to: Component) -> Option<(u32, u32)> {
+        let thread = &self.threads[index];
+        match lost_to {
+            Component::Mispredict => thread.mispredicted,
+            Component::Retiring | Component::FrontEnd | Component::Waiting => None,
+            Component::Sibling(Shared::FrontEnd | Shared::Dispatch | Shared::L1i) => None,
+            _ => thread.rob.instruction_at_head(),
+        }
+    }
+
     /// Component that the oldest micro-op waits for; `full` if that explains nothing.
     pub(super) fn cause(&self, index: usize, full: Component) -> Component {
         let thread = &self.threads[index];

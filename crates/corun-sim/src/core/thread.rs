@@ -1,6 +1,7 @@
 //! A hardware thread: the units that belong to it alone.
 
 use crate::core::InstructionSource;
+use crate::core::blame::Blame;
 use crate::core::cycle_stack::CycleStack;
 use crate::core::occupancy::Occupancy;
 use crate::core::wrong_path::BeforeWrongPath;
@@ -46,6 +47,10 @@ pub(super) struct Thread<F> {
     pub(super) sibling_entries: SiblingEntries,
     pub(super) mispredicts: u64,
     pub(super) stack: CycleStack,
+    /// The newest mispredicted branch that was renamed, as block and place in it.
+    pub(super) mispredicted: Option<(u32, u32)>,
+    /// Instructions that slots are lost to, where that is asked for.
+    pub(super) blame: Option<Blame>,
     pub(super) occupancy: Occupancy,
     pub(super) issue: IssueCycles,
 }
@@ -87,6 +92,8 @@ impl<F: InstructionSource> Thread<F> {
             sibling_entries: SiblingEntries::default(),
             mispredicts: 0,
             stack: CycleStack::new(model.back.dispatch.entries, groups, siblings > 0),
+            mispredicted: None,
+            blame: None,
             occupancy: Occupancy::default(),
             issue: IssueCycles::default(),
         }

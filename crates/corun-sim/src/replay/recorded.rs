@@ -8,6 +8,7 @@ use crate::core::{InstructionSource, Next, Step};
 use crate::memory::Pages;
 use crate::replay::synchronised::{ReplayAction, SynchronisedReplay};
 use crate::uops::{DecodedBlock, Lowering};
+use rustc_hash::FxHashMap;
 
 /// The place of code that was not lowered yet.
 const NOWHERE: u32 = u32::MAX;
@@ -112,6 +113,12 @@ impl<'t> Recorded<'t> {
     /// Instructions of the thread before the block that comes next, recorded or not.
     pub(crate) fn place(&self) -> u64 {
         self.events.instruction()
+    }
+
+    /// The blocks that were executed, by the place of their code.
+    pub(crate) fn executed_blocks(&self) -> FxHashMap<u32, BlockId> {
+        let executed = (0..).zip(&self.blocks).filter(|(_, place)| **place != NOWHERE);
+        executed.map(|(id, place)| (*place, BlockId(id))).collect()
     }
 
     /// The error of reading, if there is one.

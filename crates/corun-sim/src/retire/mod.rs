@@ -125,6 +125,13 @@ impl ReorderBuffer {
         self.instructions.front()
     }
 
+    /// Block and place of the instruction of the oldest micro-op that is not final, or of the oldest one if all are.
+    pub(crate) fn instruction_at_head(&self) -> Option<(u32, u32)> {
+        let at_head = self.instructions.iter().find(|it| it.end > self.head);
+        let Queued { block, instruction, .. } = at_head.or(self.instructions.front())?.queued;
+        Some((block, instruction))
+    }
+
     /// The first micro-op of the oldest instruction.
     pub(crate) fn front_uop(&self) -> u64 {
         self.oldest

@@ -1,13 +1,14 @@
 //! The windows of a section, as they are done: each with its counts, so that those of a section that was ended early are a
 //! result, too.
 
-use corun_trace::Phase;
+use corun_trace::{BlockId, Phase};
+use rustc_hash::FxHashMap;
 
 use super::intervals::Interval;
-use super::{EventCounts, Piece, SimulatedWindow, SimulatedWindows};
-use crate::core::State;
+use super::{BlamedInstruction, EventCounts, Piece, SimulatedWindow, SimulatedWindows};
+use crate::core::{BlamedPlace, State};
+use crate::replay::recorded::Recorded;
 use crate::simulate::Simulated;
-use crate::uops::Lowering;
 
 /// The windows that are done.
 pub(super) struct Collected {
@@ -28,6 +29,7 @@ struct CountedWindow {
     window: SimulatedWindow,
     state: State,
     pieces: Vec<State>,
+    blamed: Vec<(BlamedPlace, u64)>,
 }
 
 /// The windows of one section that are done.
@@ -39,6 +41,8 @@ pub struct SimulatedSection {
     nothing: State,
     /// Counts of nothing in the section's code.
     code: Simulated,
+    /// Blocks of the trace, by the place of their code.
+    blocks: FxHashMap<u32, BlockId>,
     is_whole: bool,
 }
 
@@ -67,7 +71,12 @@ impl Collected {
     }
 
     /// The interval is done.
-    pub(super) fn end(&mut self, interval: &Interval, state: State) {
+    pub(super) fn end(
+        &mut self,
+        interval: &Interval,
+        state: State,
+        blamed: Vec<(BlamedPlace, u64)>,
+    ) {
         let events = EventCounts::of(&state);
         if interval.phase == Phase::Counted || interval.place >= self.not_counted {
             self.recorded = self.recorded.plus(&events);
@@ -82,23 +91,24 @@ impl Collected {
                 pieces: pieces.iter().map(Piece::of).collect(),
                 weight: interval.weight,
             };
-            self.windows.push(CountedWindow { window, state, pieces });
+            self.windows.push(CountedWindow { window, state, pieces, blamed });
         }
     }
 
     /// The simulation stops within a window.
     pub(super) fn stop(&mut self, interval: &Interval, state: State) {
         let before = self.windows.len();
-        self.end(interval, state);
+        self.end(interval, state, Vec::new());
         self.part = self.windows.drain(before..).next();
     }
 
     /// All windows of a section with this code; none if it was ended before there was one.
-    pub(super) fn all(self, is_whole: bool, code: &Lowering<'_>) -> Option<SimulatedSection> {
+    pub(super) fn all(self, is_whole: bool, source: &Recorded<'_>) -> Option<SimulatedSection> {
         let Self { windows, part, nothing, .. } = self;
-        let code = Simulated::of(nothing.clone(), code);
+        let code = Simulated::of(nothing.clone(), &source.lowering);
+        let blocks = source.executed_blocks();
         let is_result = is_whole || !windows.is_empty() || part.is_some();
-        is_result.then_some(SimulatedSection { windows, part, nothing, code, is_whole })
+        is_result.then_some(SimulatedSection { windows, part, nothing, code, blocks, is_whole })
     }
 }
 
@@ -134,13 +144,27 @@ impl SimulatedSection {
     /// The windows, the stack of each, and what all of them did.
     pub(super) fn windows(self) -> SimulatedWindows {
         let together = self.windows.iter().fold(self.nothing, |sum, it| sum.plus(&it.state));
+        let blamed = self.windows.iter().map(|it| it.blamed(&self.blocks)).collect();
         let both = self.windows.into_iter().map(|it| (it.window, it.state.stack));
         let (windows, stacks) = both.unzip();
-        SimulatedWindows { windows, stacks, together: self.code.counting(together) }
+        SimulatedWindows { windows, stacks, blamed, together: self.code.counting(together) }
     }
 }
 
 impl CountedWindow {
+    fn blamed(&self, blocks: &FxHashMap<u32, BlockId>) -> Vec<BlamedInstruction> {
+        let known = self.blamed.iter().filter_map(|((block, instruction, component), slots)| {
+            let (component, cycles) = self.state.stack.part((*component, *slots));
+            Some(BlamedInstruction {
+                block: *blocks.get(block)?,
+                instruction: *instruction,
+                component: component.to_owned(),
+                cycles,
+            })
+        });
+        known.collect()
+    }
+
     fn in_pieces(self) -> impl Iterator<Item = Self> {
         let begin = self.window.begin;
         (0..).zip(self.pieces).map(move |(number, state)| {
@@ -153,7 +177,7 @@ impl CountedWindow {
                 pieces: vec![piece],
                 weight: None,
             };
-            Self { window, state, pieces }
+            Self { window, state, pieces, blamed: Vec::new() }
         })
     }
 }

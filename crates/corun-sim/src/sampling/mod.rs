@@ -12,6 +12,7 @@ mod sections;
 mod simulation;
 
 use corun_record::MemoryRequests;
+use corun_trace::BlockId;
 
 use crate::core::{CycleStack, State};
 use crate::simulate::Simulated;
@@ -28,21 +29,45 @@ pub struct SimulatedWindows {
     pub windows: Vec<SimulatedWindow>,
     /// Cycle stack of each, in the same order.
     pub stacks: Vec<CycleStack>,
+    /// The instructions that cost most in each, in the same order; nothing for windows of an unfinished simulation.
+    pub blamed: Vec<Vec<BlamedInstruction>>,
     /// All of them together.
     pub together: Simulated,
 }
 
 impl SimulatedWindows {
+    /// These and other windows of another recording of the same run, whose blocks are numbered otherwise: which instructions
+    /// cost most there is left out.
+    #[must_use]
+    pub fn with_recording(self, others: Self) -> Self {
+        let blamed = vec![Vec::new(); others.windows.len()];
+        self.with(Self { blamed, ..others })
+    }
+
     /// These and other windows of the same run on the same core, in the order of the run.
     #[must_use]
     pub fn with(self, others: Self) -> Self {
-        let both = |of: Self| of.windows.into_iter().zip(of.stacks);
+        let both = |of: Self| of.windows.into_iter().zip(of.stacks.into_iter().zip(of.blamed));
         let together = self.together.plus(&others.together);
         let mut all: Vec<_> = both(self).chain(both(others)).collect();
         all.sort_by_key(|(window, _)| window.begin);
-        let (windows, stacks) = all.into_iter().unzip();
-        Self { windows, stacks, together }
+        let (windows, parts): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        let (stacks, blamed) = parts.into_iter().unzip();
+        Self { windows, stacks, blamed, together }
     }
+}
+
+/// An instruction, and what it costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlamedInstruction {
+    /// Its block, ...
+    pub block: BlockId,
+    /// ... and its number there.
+    pub instruction: u32,
+    /// The component of the cycle stack.
+    pub component: String,
+    /// Cycles of that component.
+    pub cycles: f64,
 }
 
 /// One counted interval.
@@ -226,6 +251,23 @@ mod tests {
         assert_eq!((together.instructions, together.cycles), sums);
         let stack: f64 = together.stack.cycles().map(|(_, cycles)| cycles).sum();
         assert!((stack - together.cycles as f64).abs() < 1e-6, "{stack} of {}", together.cycles);
+    }
+
+    #[test]
+    fn lost_cycles_are_blamed_on_the_instruction_that_the_others_wait_for() {
+        use Phase::{Counted, WarmUp};
+        let found = simulated(&trace(&[(WarmUp, 0, 1000), (Counted, 0, 2000), (Counted, 0, 1000)]));
+        for (stack, blamed) in found.stacks.iter().zip(&found.blamed) {
+            let (_, waited) = stack.cycles().find(|(name, _)| *name == "dependency").unwrap();
+            let first = &blamed[0];
+            let named = (first.block, first.instruction, first.component.as_str());
+            assert_eq!(named, (BlockId(0), 0, "dependency"), "{blamed:?}");
+            assert!(
+                first.cycles > 0.9 * waited && first.cycles <= waited,
+                "{blamed:?} of {waited}"
+            );
+        }
+        assert_eq!(found.blamed.len(), 2);
     }
 
     #[test]

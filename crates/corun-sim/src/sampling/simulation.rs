@@ -19,6 +19,8 @@ use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
 use crate::uops::Lowering;
 
+/// Instructions of a window that are noted at most, those that cost most.
+const MOST_BLAMED: usize = 256;
 /// Instructions between two calls of `goes_on` in a warm-up.
 const STRIDE: u64 = 1 << 18;
 
@@ -178,6 +180,7 @@ impl<'a> WindowSimulation<'a> {
                 }
                 simulated_to = interval.place + (interval.end - interval.begin);
                 let begun = machine.state(0, 0);
+                machine.take_blame(0);
                 let end = interval.end - origin;
                 let has_result = collected.has_result();
                 let mut warms_on =
@@ -218,14 +221,15 @@ impl<'a> WindowSimulation<'a> {
                     let done = retired(&machine, 0) - begun.retired;
                     course.learn(&machine, done, &others);
                 }
-                collected.end(interval, machine.state(0, 0).since(&begun));
+                let blamed = machine.take_blame(MOST_BLAMED);
+                collected.end(interval, machine.state(0, 0).since(&begun), blamed);
             }
             true
         };
         goes_on(&machine, Mode::Detailed, collected.has_result());
         let mut sources = machine.into_sources().swap_remove(0);
         sources.iter_mut().try_for_each(Recorded::error)?;
-        Ok(collected.all(is_whole, &sources[0].lowering))
+        Ok(collected.all(is_whole, &sources[0]))
     }
 
     /// The windows of all sections, from the results of each in their order.

@@ -7,7 +7,7 @@ pub use corun_record::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Ending, Traced};
+use crate::{Ending, Module, Traced};
 
 /// At the end of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct Closing {
     pub native: Option<NativeRun>,
     /// By identity; the writer fills it in.
     pub threads: Vec<ClosedThread>,
+    /// Files that the process had its code from, as far as that was seen.
+    #[serde(default)]
+    pub modules: Vec<Module>,
     /// Remarks for the reader, a sentence each.
     pub remarks: Vec<String>,
 }
@@ -31,6 +34,7 @@ impl From<&Traced> for Closing {
             instructions: Some(traced.instructions),
             native: None,
             threads: Vec::new(),
+            modules: Vec::new(),
             remarks: traced.remarks.clone(),
         }
     }

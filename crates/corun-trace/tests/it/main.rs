@@ -11,3 +11,5 @@ mod oracle;
 mod patches;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod slow_run;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod source_place;

@@ -65,6 +65,7 @@ impl<F: InstructionSource> Core<F> {
             producer
         });
         if queued.is_mispredicted && !is_update {
+            thread.mispredicted = Some((queued.block, queued.instruction));
             thread.fetcher.await_branch(thread.rob.next() - 1);
         }
         if !lowered.digest.is_plain {

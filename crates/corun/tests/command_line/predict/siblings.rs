@@ -1,6 +1,8 @@
 //! Programs beside themselves, beside others, and with threads of their own.
 
-use corun_record::{Answer, Document, Metric, Placement, Prediction, PredictionTable, Source};
+use corun_record::{
+    Answer, Document, Effect, Metric, Placement, Prediction, PredictionTable, Source,
+};
 
 use super::{counts, kinds, predict, read};
 use crate::common::{Outcome, Scratch, corun};
@@ -250,4 +252,31 @@ fn the_other_program_and_a_built_in_workload_are_in_the_document() {
     assert_eq!(workload.parameters.get("size").map(String::as_str), Some("16384"));
     let shown = Outcome::of(predict(&[]).args(options)).unwrapped();
     assert!(shown.contains("the built-in workload chase ") && !shown.contains("kernel-worker"));
+}
+
+#[test]
+fn a_reason_names_the_instruction_and_its_source_line() {
+    let scratch = Scratch::new();
+    let source = "int main(int count, char **words) {\n    int value = 1000000000;\n    \
+                  for (int round = 0; round < 100000; round++)\n        \
+                  value = value / (count + 1) + 1000;\n    return value == 0;\n}\n";
+    std::fs::write(scratch.path().join("divide.c"), source).unwrap();
+    let mut compiler = std::process::Command::new("cc");
+    compiler
+        .args(["-O1", "-g", "-o"])
+        .args(["divide", "divide.c"].map(|it| scratch.path().join(it)));
+    assert!(compiler.status().unwrap().success());
+    let options = ["--no-measure", "--model=zen4", "--sample=60:4k", "--warmup=20k"];
+    let of = |json: &[&str]| {
+        let program = scratch.path().join("divide");
+        Outcome::of(corun(["predict", "--quiet"]).args(options).args(json).arg(program))
+    };
+    let prediction = read(&of(&["--json=-"]));
+    let causes = &prediction.beside[0].causes;
+    let fills = causes.iter().find(|it| it.effect == Effect::Fills).and_then(|it| it.code.clone());
+    let code = fills.unwrap_or_else(|| panic!("{causes:?}"));
+    let named = (code.instruction.as_deref(), code.function.as_deref(), code.file.as_deref());
+    assert_eq!((named, code.line), ((Some("idiv"), Some("main"), Some("divide.c")), Some(4)));
+    let said = of(&[]).output;
+    assert!(said.contains("of it `idiv` in `main`, divide.c:4)"), "{said}");
 }

@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn mappings_are_read_when_code_is_run_at_a_place_that_is_not_known() {
         let mut mappings = Mappings::default();
-        let address = mappings_are_read_when_code_is_run_at_a_place_that_is_not_known as usize;
+        let here: fn() = mappings_are_read_when_code_is_run_at_a_place_that_is_not_known;
+        let address = here as usize;
         (0..3).for_each(|_| mappings.note(std::process::id(), address as u64));
         assert_eq!(mappings.reads, 1);
         let used = mappings.into_used();

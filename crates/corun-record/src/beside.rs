@@ -155,7 +155,7 @@ pub struct BlamedCode {
     /// Line in that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Executable or library, without its folder; none for code that was made at run time.
+    /// Executable or library, without its folder; none for code that was made at run time, or where it was not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
     /// Address as the module numbers them; none where the module is no longer there as it ran.

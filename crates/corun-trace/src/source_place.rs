@@ -21,7 +21,8 @@ type ObjectFile<'d> = object::File<'d, &'d ReadCache<File>>;
 /// The place of an instruction in its program, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourcePlace {
-    /// The file that the process had it from, without its folder; none for code that was made at run time.
+    /// The file that the process had it from, without its folder; none for code that was made at run time, and of a process
+    /// that had ended before that was read.
     pub module: Option<String>,
     /// Its address as the file numbers them, as objdump(1) shows it; none if that file is not there any more.
     pub address: Option<u64>,

@@ -326,7 +326,7 @@ fn blamed(code: &BlamedCode) -> String {
         (None, ..) => match (module, code.address) {
             (Some(module), Some(address)) => format!(" at {module}+{address:#x}"),
             (Some(module), None) => format!(" in {module}"),
-            (None, _) => " in code of no file".to_owned(),
+            (None, _) => String::new(),
         },
     };
     format!("{} of it{}{place}", percent(code.share), instruction.collect::<String>())

@@ -361,7 +361,7 @@ fn a_cause_names_its_code_as_far_as_it_is_known() {
     let made = |it: &mut BlamedCode| {
         (it.function, it.line, it.address, it.module) = (None, None, None, None);
     };
-    assert_eq!(of(made), "`idiv` in code of no file");
+    assert_eq!(of(made), "`idiv`");
 }
 
 #[test]

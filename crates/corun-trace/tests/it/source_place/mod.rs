@@ -21,7 +21,9 @@ fn compile(folder: &Path, options: &[&str]) {
 
 /// The trace of a program, by this tracer.
 fn traced(program: &Path, tracer: &str) -> Trace {
-    let target = Target { program: program.into(), ..Target::default() };
+    // More than the channels of the others hold, so that the process lives while it is read.
+    let arguments = if tracer == "ptrace" { vec![] } else { vec!["long".into()] };
+    let target = Target { program: program.into(), arguments, ..Target::default() };
     let (stop, plan) = (AtomicBool::new(false), (TracePlan::Whole, None));
     let tracer = choose(Some(tracer)).unwrap();
     let done = trace_quietly(&target, plan, &tracer, Vec::new(), &Unwatched, &stop);

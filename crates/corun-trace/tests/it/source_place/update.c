@@ -1,5 +1,5 @@
-int update(int value, int by) {
-    for (int round = 0; round < 1000; round++)
+int update(int value, int by, int rounds) {
+    for (int round = 0; round < rounds; round++)
         value = value / by + 1000;
     return value;
 }

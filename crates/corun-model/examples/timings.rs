@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [_, core, samples] = arguments.as_slice() else {
         return Err("usage: timings CORE SAMPLES <MODEL >TABLE".into());
     };
-    let core = Core::of(core).ok_or("CORE is ivy-bridge, coffee-lake, zen2, zen3, zen4 or zen5")?;
+    let core = Core::of(core).ok_or("CORE has no table that is made of LLVM's")?;
     let samples = fs::read_to_string(samples)?;
     let samples: BTreeMap<&str, Sample> = samples.lines().filter_map(Sample::of).collect();
     let mut model = BTreeMap::new();
@@ -111,6 +111,9 @@ impl Row {
 enum Core {
     IvyBridge,
     CoffeeLake,
+    SkylakeServer,
+    SunnyCove,
+    GoldenCove,
     Zen2,
     Zen3,
     Zen4,
@@ -122,6 +125,9 @@ impl Core {
         Some(match name {
             "ivy-bridge" => Self::IvyBridge,
             "coffee-lake" => Self::CoffeeLake,
+            "skylake-server" => Self::SkylakeServer,
+            "sunny-cove" => Self::SunnyCove,
+            "golden-cove" => Self::GoldenCove,
             "zen2" => Self::Zen2,
             "zen3" => Self::Zen3,
             "zen4" => Self::Zen4,
@@ -134,6 +140,9 @@ impl Core {
         let (cpu, file) = match self {
             Self::IvyBridge => ("ivybridge", "X86SchedSandyBridge.td"),
             Self::CoffeeLake => ("skylake", "X86SchedSkylakeClient.td"),
+            Self::SkylakeServer => ("skylake-avx512", "X86SchedSkylakeServer.td"),
+            Self::SunnyCove => ("icelake-server", "X86SchedIceLake.td"),
+            Self::GoldenCove => ("sapphirerapids", "X86SchedSapphireRapids.td"),
             Self::Zen2 => ("znver2", "X86ScheduleZnver2.td"),
             Self::Zen3 => ("znver3", "X86ScheduleZnver3.td"),
             Self::Zen4 | Self::Zen5 => ("znver4", "X86ScheduleZnver4.td"),
@@ -141,6 +150,9 @@ impl Core {
         let changed = match self {
             Self::Zen5 => {
                 "# LLVM has no other one of Zen 5: ports and latencies of vectors are changed.\n"
+            }
+            Self::GoldenCove => {
+                "# Forms that divide vectors are of icelake-server: this one's say no throughput of its divider.\n"
             }
             _ => "",
         };
@@ -153,7 +165,7 @@ impl Core {
     }
 
     fn is_intel(self) -> bool {
-        matches!(self, Self::IvyBridge | Self::CoffeeLake)
+        self < Self::Zen2
     }
 
     /// True if the core has an instruction that needs this CPUID feature.
@@ -164,12 +176,21 @@ impl Core {
              FSGSBASE RDRAND CET_SS CET_IBT SMM HLE_or_RTM UDBG FCOMI FXSAVE LAHF_SAHF PENTIUM";
         const HASWELL: &str =
             "AVX2 FMA BMI1 BMI2 LZCNT MOVBE ADX RDSEED CLFLUSHOPT INVPCID XSAVEC XSAVES SMAP";
+        const SKYLAKE_SERVER: &str =
+            "AVX512F AVX512VL AVX512BW AVX512DQ AVX512CD AVX512_VNNI CLWB PKU";
+        const SUNNY_COVE: &str = "AVX512_IFMA AVX512_VBMI AVX512_VBMI2 AVX512_BITALG AVX512_VPOPCNTDQ GFNI VAES \
+             VPCLMULQDQ SHA RDPID";
+        const GOLDEN_COVE: &str =
+            "AVX512_BF16 AVX512_FP16 AVX_VNNI MOVDIRI MOVDIR64B SERIALIZE CLDEMOTE WAITPKG";
         const ZEN2: &str = "SHA SSE4A CLWB CLZERO RDPID";
         const ZEN3: &str = "VAES VPCLMULQDQ PKU";
         let listed = |list: &str| list.split_whitespace().any(|known| known == feature);
         match self {
             Self::IvyBridge => listed(BASE),
             Self::CoffeeLake => listed(BASE) || listed(HASWELL),
+            Self::SkylakeServer => Self::CoffeeLake.has(feature) || listed(SKYLAKE_SERVER),
+            Self::SunnyCove => Self::SkylakeServer.has(feature) || listed(SUNNY_COVE),
+            Self::GoldenCove => Self::SunnyCove.has(feature) || listed(GOLDEN_COVE),
             Self::Zen2 => listed(BASE) || listed(HASWELL) || listed(ZEN2),
             Self::Zen3 => Self::Zen2.has(feature) || listed(ZEN3),
             Self::Zen4 => {
@@ -231,7 +252,9 @@ impl Core {
         let mut uops = BTreeMap::new();
         for (units, cycles) in &modelled.uses {
             if gathers
-                && units.iter().any(|unit| unit.contains("Port23") || unit.ends_with("Port2"))
+                && units.iter().any(|unit| {
+                    unit.contains("Port23") || unit.ends_with("Port2") || unit.ends_with("Port02")
+                })
             {
                 loads = *cycles;
             }
@@ -299,9 +322,9 @@ impl Core {
     /// Names of the ports of LLVM's units; none for what loads, stores and their addresses use.
     fn ports(self, form: &str, units: &[String], accesses: bool) -> Option<Vec<String>> {
         let name = |unit: &String| -> Option<String> {
-            if let Some(port) = unit.strip_prefix("SBPort").or_else(|| unit.strip_prefix("SKLPort"))
-            {
-                return matches!(port, "0" | "1" | "5" | "6").then(|| format!("p{port}"));
+            if let Some((_, port)) = unit.split_once("Port") {
+                let port: u32 = port.parse().ok()?;
+                return matches!(port, 0 | 1 | 5 | 6 | 10).then(|| format!("p{port}"));
             }
             if unit.ends_with("FPDivider") {
                 return Some("FDIV".to_owned());

@@ -68,10 +68,13 @@ fn amd(family: u32, model: u32) -> Option<Suited> {
         (0x0f..=0x16, _) => Some(near("zen2", "a core before Zen")),
         (0x17, 0x00..=0x2f) => Some(near("zen2", "Zen or Zen+")),
         (0x17, _) => Some(same("zen2")),
-        (0x19, 0x00..=0x0f | 0x20..=0x5f) => Some(same("zen3")),
-        (0x19, 0x10..=0x1f | 0x60..=0xaf) => Some(same("zen4")),
+        (0x19, 0x00..=0x0f) => Some(same("zen3-milan")),
+        (0x19, 0x20..=0x5f) => Some(same("zen3")),
+        (0x19, 0xa0..=0xaf) => Some(same("zen4c")),
+        (0x19, 0x10..=0x1f | 0x60..=0x9f) => Some(same("zen4")),
         (0x19, _) => Some(near("zen4", "a core of family 25 that is not known")),
-        (0x1a, 0x00..=0x1f | 0x40..=0x4f) => Some(same("zen5")),
+        (0x1a, 0x10..=0x1f) => Some(same("zen5c")),
+        (0x1a, 0x00..=0x0f | 0x40..=0x4f) => Some(same("zen5")),
         (0x1a, 0x20..=0x3f | 0x60..=0x7f) => {
             Some(near("zen5", "a Zen 5 with narrower vector units"))
         }
@@ -91,14 +94,41 @@ fn intel(family: u32, model: u32) -> Option<Suited> {
         (0x06, 0x2a | 0x2d) => Some(near("ivy-bridge", "Sandy Bridge")),
         (0x06, 0x3c | 0x3f | 0x45 | 0x46) => Some(near("coffee-lake", "Haswell")),
         (0x06, 0x3d | 0x47 | 0x4f | 0x56) => Some(near("coffee-lake", "Broadwell")),
-        (0x06, 0x55) => Some(near("coffee-lake", "a Skylake of servers")),
-        (0x06, 0x60..) => Some(near("coffee-lake", "a core after Skylake, or a small one")),
+        (0x06, 0x55) => Some(same("skylake-server")),
+        (0x06, 0x6a | 0x6c) => Some(same("sunny-cove")),
+        (0x06, 0xa7) => Some(same("rocket-lake")),
+        (0x06, 0x7d | 0x7e) => {
+            Some(near("rocket-lake", "Ice Lake of laptops, the same core at another clock"))
+        }
+        (0x06, 0x8c | 0x8d) => {
+            Some(near("sunny-cove", "Tiger Lake, the same core with other caches"))
+        }
+        (0x06, 0x8f | 0xcf) => Some(same("golden-cove")),
+        (0x06, 0x97 | 0x9a) => Some(near("alder-lake", HYBRID)),
+        (0x06, 0xb7 | 0xba | 0xbf) => Some(near(
+            "alder-lake",
+            "Raptor Lake, whose P cores are the same with a larger L2; of its E cores there is no model",
+        )),
+        (0x06, 0xaa | 0xac | 0xb5) => Some(near(
+            "alder-lake",
+            "the P core after Raptor Lake; of its E cores there is no model",
+        )),
+        (0x06, 0xad | 0xae) => {
+            Some(near("golden-cove", "Granite Rapids, a later core of its line"))
+        }
+        (0x06, 0x60..) => {
+            Some(near("coffee-lake", "a small core, or a large one after Granite Rapids"))
+        }
         (0x0f, 0x00 | 0x01) => Some(same("netburst-xeon-mp")),
         (0x0f, _) => Some(near("netburst-xeon-mp", "a later NetBurst")),
         (0x07..=0x0e | 0x10.., _) => Some(near("coffee-lake", "a core of a later family")),
         _ => None,
     }
 }
+
+/// Cores of two kinds share a family and a model.
+const HYBRID: &str =
+    "of a hybrid machine: the model is that of its P cores, of its E cores there is none";
 
 fn same(model: &'static str) -> Suited {
     Suited { model, instead_of: None }
@@ -122,12 +152,13 @@ mod tests {
     #[test]
     fn each_model_is_that_of_its_own_cores() {
         for (vendor, family, model, name) in [
-            ("AuthenticAMD", 25, 0x01, "zen3"),
+            ("AuthenticAMD", 25, 0x01, "zen3-milan"),
             ("AuthenticAMD", 25, 0x21, "zen3"),
             ("AuthenticAMD", 25, 0x50, "zen3"),
             ("AuthenticAMD", 25, 0x11, "zen4"),
             ("AuthenticAMD", 25, 0x61, "zen4"),
-            ("AuthenticAMD", 25, 0xa0, "zen4"),
+            ("AuthenticAMD", 25, 0xa0, "zen4c"),
+            ("AuthenticAMD", 26, 0x11, "zen5c"),
             ("AuthenticAMD", 26, 0x02, "zen5"),
             ("AuthenticAMD", 26, 0x44, "zen5"),
             ("AuthenticAMD", 23, 0x31, "zen2"),
@@ -135,6 +166,11 @@ mod tests {
             ("GenuineIntel", 6, 58, "ivy-bridge"),
             ("GenuineIntel", 6, 158, "coffee-lake"),
             ("GenuineIntel", 6, 142, "coffee-lake"),
+            ("GenuineIntel", 6, 0x55, "skylake-server"),
+            ("GenuineIntel", 6, 0x6a, "sunny-cove"),
+            ("GenuineIntel", 6, 0xa7, "rocket-lake"),
+            ("GenuineIntel", 6, 0x8f, "golden-cove"),
+            ("GenuineIntel", 6, 0xcf, "golden-cove"),
             ("GenuineIntel", 15, 1, "netburst-xeon-mp"),
         ] {
             assert_eq!(of(vendor, family, model), Some(same(name)), "{vendor} {family} {model}");
@@ -150,7 +186,15 @@ mod tests {
             ("HygonGenuine", 24, 0x00, "zen2", "a Zen core by Hygon"),
             ("GenuineIntel", 6, 0x2a, "ivy-bridge", "Sandy Bridge"),
             ("GenuineIntel", 6, 0x3c, "coffee-lake", "Haswell"),
-            ("GenuineIntel", 6, 0x8f, "coffee-lake", "a core after Skylake, or a small one"),
+            ("GenuineIntel", 6, 0x97, "alder-lake", HYBRID),
+            ("GenuineIntel", 6, 0xad, "golden-cove", "Granite Rapids, a later core of its line"),
+            (
+                "GenuineIntel",
+                6,
+                0x86,
+                "coffee-lake",
+                "a small core, or a large one after Granite Rapids",
+            ),
             ("GenuineIntel", 15, 2, "netburst-xeon-mp", "a later NetBurst"),
         ] {
             assert_eq!(of(vendor, family, model), Some(near(name, design)), "{family} {model}");

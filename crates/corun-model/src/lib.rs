@@ -51,7 +51,7 @@ pub use hierarchy::{
     MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkCache,
 };
 pub use host::{HostCore, Suited, host_core, suited};
-pub use library::{FORMAT, VERSION, all, find, names};
+pub use library::{FORMAT, VERSION, all, designs, find, names};
 pub use memory::{
     Cache, Forwarding, LineAlias, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,
 };
@@ -76,6 +76,9 @@ pub struct CoreModel {
     /// The folder of its file, if it does not come with corun: timing tables of its own lie there.
     #[serde(skip)]
     pub folder: Option<PathBuf>,
+    /// The model whose core this one has, where it is a variant of one.
+    #[serde(skip)]
+    pub base: Option<String>,
     /// The machine that the figures are of, in one line.
     pub title: String,
     /// Who designed it.

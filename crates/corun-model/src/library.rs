@@ -35,6 +35,16 @@ pub fn all() -> Result<Vec<CoreModel>, ModelError> {
     FILES.iter().map(|(name, text)| CoreModel::from_toml(&format!("{name}.toml"), text)).collect()
 }
 
+/// The models that come with corun and are no variants of another: one a design of a core, by name.
+///
+/// # Errors
+/// The first that is wrong.
+pub fn designs() -> Result<Vec<CoreModel>, ModelError> {
+    let mut models = all()?;
+    models.retain(|it| it.base.is_none());
+    Ok(models)
+}
+
 /// The model called `name`, or in the file of that path where it ends in `.toml`.
 ///
 /// # Errors
@@ -56,7 +66,8 @@ pub fn find(name: &str) -> Result<CoreModel, ModelError> {
 }
 
 impl CoreModel {
-    /// Reads a model file; its name is the file's without folders and extension.
+    /// Reads a model file; its name is the file's without folders and extension. A variant names its `base`, a model
+    /// that comes with corun, and has only the fields in which it differs.
     ///
     /// # Errors
     /// [`ModelError::Invalid`], with line, field, and what is allowed of everything that is wrong; what
@@ -85,7 +96,7 @@ impl CoreModel {
             wrong(vec![(place, format!("{} in `{line}`", on_one_line(error.message().trim())))])
         };
         let mut table = DeTable::parse(text).map_err(unreadable)?;
-        let places = Places::of(table.get_ref());
+        let mut places = Places::of(table.get_ref());
         let unprintable: Vec<(usize, String)> = places
             .unprintable()
             .iter()
@@ -114,13 +125,29 @@ impl CoreModel {
             let sentence = format!("`version`: expected a version up to {VERSION}, found {found}");
             return Err(wrong(vec![(places.byte("version"), sentence)]));
         }
-        let mut model: Self = tree_of(table.get_ref()).read().map_err(|error| {
+        let base = table.get_mut().remove("base");
+        let base = base.as_ref().map(|it| it.get_ref().as_str().unwrap_or_default().to_owned());
+        let mut fields = tree_of(table.get_ref());
+        if let Some(name) = &base {
+            let Some((inherited, of_base)) = design(name) else {
+                let known = nearest_first(name, names()).join(", ");
+                let sentence = format!(
+                    "`base`: expected a model that comes with corun and is no variant ({known}), found \"{}\"",
+                    on_one_line(name)
+                );
+                return Err(wrong(vec![(places.byte("base"), sentence)]));
+            };
+            fields = fields.over(inherited);
+            places.inherit(&of_base);
+        }
+        let mut model: Self = fields.read().map_err(|error| {
             let place = places.byte(&error.path());
             let line = on_one_line(line_at(text, place));
             wrong(vec![(place, format!("{} in `{line}`", on_one_line(error.sentence())))])
         })?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         model.name = on_one_line(stem.unwrap_or(file));
+        model.base = base;
         let faults = check::faults(&model, &places);
         match faults.is_empty() {
             true => Ok(model),
@@ -132,6 +159,17 @@ impl CoreModel {
             }
         }
     }
+}
+
+/// The fields of a model that comes with corun, and their places; none of a variant.
+fn design(name: &str) -> Option<(Tree, Places)> {
+    let (_, text) = FILES.iter().find(|(known, _)| *known == name)?;
+    let mut table = DeTable::parse(text).ok()?;
+    for known in ["format", "version"] {
+        table.get_mut().remove(known);
+    }
+    let places = Places::of(table.get_ref());
+    (!places.has("base")).then(|| (tree_of(table.get_ref()), places))
 }
 
 /// The fields of a file, as documents are read.

@@ -2,7 +2,7 @@
 //!
 //! A field is called by its path: `front.l1i.ways`, `back.schedulers.2.ports`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::on_one_line;
 use toml::Spanned;
@@ -16,6 +16,8 @@ pub(super) struct Places {
     /// Paths of texts that hold control characters, and what they hold, written with escapes.
     unprintable: Vec<(String, String)>,
     has_all: bool,
+    /// Paths that only the base of a variant has.
+    inherited: BTreeSet<String>,
 }
 
 impl Places {
@@ -29,6 +31,22 @@ impl Places {
     /// Of a model that is in no file: it is taken to have every field.
     pub(crate) fn all() -> Self {
         Self { has_all: true, ..Self::default() }
+    }
+
+    /// Adds the fields of a base, as if each stood where the base is named.
+    pub(crate) fn inherit(&mut self, base: &Self) {
+        let named = self.byte("base");
+        for path in base.bytes.keys() {
+            if !self.bytes.contains_key(path) {
+                self.bytes.insert(path.clone(), named);
+                self.inherited.insert(path.clone());
+            }
+        }
+    }
+
+    /// True if the field is the base's.
+    pub(crate) fn is_inherited(&self, path: &str) -> bool {
+        self.inherited.contains(path)
     }
 
     /// Begin of a field, in bytes; where it is missing, where the table begins that lacks it.

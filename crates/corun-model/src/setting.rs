@@ -78,7 +78,7 @@ impl CoreModel {
         }
         let changed: Self =
             Tree::of(&fields).read().map_err(|error| refused(error.sentence().to_owned()))?;
-        Ok(Self { name: self.name, folder: self.folder, ..changed })
+        Ok(Self { name: self.name, folder: self.folder, base: self.base, ..changed })
     }
 }
 

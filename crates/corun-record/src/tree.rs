@@ -31,6 +31,25 @@ pub enum Tree {
 }
 
 impl Tree {
+    /// These fields, and those of `base` that are missing here; tables are joined field by field, lists are not.
+    #[must_use]
+    pub fn over(self, base: Self) -> Self {
+        match (self, base) {
+            (Self::Table(own), Self::Table(mut fields)) => {
+                for (name, value) in own {
+                    match fields.iter_mut().find(|(known, _)| *known == name) {
+                        Some((_, below)) => {
+                            *below = value.over(std::mem::replace(below, Self::Absent))
+                        }
+                        None => fields.push((name, value)),
+                    }
+                }
+                Self::Table(fields)
+            }
+            (own, _) => own,
+        }
+    }
+
     /// The fields of any value that can be written as JSON.
     ///
     /// # Panics

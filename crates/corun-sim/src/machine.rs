@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn siblings_that_restart_leave_no_state() {
-        for model in corun_model::all().unwrap() {
+        for model in corun_model::designs().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let mut lowering = Lowering::new(&model, &timings);
             let width = model.smt_width as usize;
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn beside_a_halted_sibling_a_thread_takes_what_it_takes_alone() {
-        for model in corun_model::all().unwrap() {
+        for model in corun_model::designs().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let end = |siblings: &[u32]| {
                 let mut lowering = Lowering::new(&model, &timings);
@@ -451,7 +451,7 @@ mod tests {
         const ROUNDS: u64 = 5000;
         const WARMED: u64 = 3 * 4000;
         let trace = walk(ROUNDS);
-        for model in corun_model::all().unwrap() {
+        for model in corun_model::designs().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let run = |warmed: u64| {
                 let mut machine =

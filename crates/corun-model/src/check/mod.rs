@@ -97,6 +97,7 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
         }
         unused.retain(|source| sources::named_sources(reason).all(|name| name != *source));
     }
+    unused.retain(|source| !places.is_inherited(&format!("sources.{source}")));
     for name in unused {
         let expected = "a source that a table or an estimate names";
         faults.add(format!("sources.{name}"), expected, "one that none names");

@@ -90,9 +90,8 @@ fn cycles_of_a_nop(model: &CoreModel, nop: &[u8], of_a_block: u32) -> f64 {
 
 #[test]
 fn how_a_stream_of_nops_is_cut_into_blocks_decides_nothing() {
-    for name in corun_model::names() {
-        let model = model(name);
-        let front = &model.front;
+    for model in corun_model::designs().unwrap() {
+        let (name, front) = (&model.name, &model.front);
         let delivered = front
             .op_cache
             .as_ref()

@@ -69,7 +69,7 @@ fn of_program(model: &CoreModel, trace: &Trace) -> String {
 fn a_program_takes_the_same_cycles() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/program-start.trace");
     let trace = Trace::open(&file).unwrap();
-    let models = corun_model::all().unwrap();
+    let models = corun_model::designs().unwrap();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let lines = in_parallel(jobs, models.len(), |place| of_program(&models[place], &trace));
     insta::assert_snapshot!(lines.concat());
@@ -86,7 +86,8 @@ const BLOCKS: [&[u8]; 4] = [
 #[test]
 fn a_block_takes_the_same_cycles() {
     let mut lines = String::new();
-    for name in corun_model::names() {
+    for model in corun_model::designs().unwrap() {
+        let name = &model.name;
         let cycles = BLOCKS.map(|code| blocks::cycles(name, code));
         writeln!(lines, "{name}: {cycles:?}").unwrap();
     }

@@ -161,7 +161,7 @@ fn models() -> Vec<(CoreModel, TimingTable)> {
         let timings = TimingTable::of(&model).unwrap();
         (model, timings)
     };
-    corun_model::all().unwrap().into_iter().map(with_timing).collect()
+    corun_model::designs().unwrap().into_iter().map(with_timing).collect()
 }
 
 #[test]

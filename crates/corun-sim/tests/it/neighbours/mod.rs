@@ -107,7 +107,7 @@ impl Suite {
     fn of(is_asked: impl Fn(&str) -> bool) -> Self {
         let mut rows = forms::rows();
         rows.retain(|row| is_asked(&row.name));
-        Self { models: corun_model::all().unwrap(), rows }
+        Self { models: corun_model::designs().unwrap(), rows }
     }
 
     /// Indices of model and row, and the form.

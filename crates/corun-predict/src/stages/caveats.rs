@@ -1,7 +1,7 @@
 //! The caveats of a prediction: what its figures leave out, one sentence each.
 
 use corun_model::{PredictionError, PredictionErrors};
-use corun_record::{Caveat, Estimate, MeasuredRun, MeasuredRuns, PageSize};
+use corun_record::{Caveat, Estimate, KnownBy, MeasuredRun, MeasuredRuns, PageSize};
 use corun_trace::{Ending, TracePlan};
 
 use super::report::{Assessed, kernel_share_of};
@@ -24,6 +24,26 @@ fn model_error(model: &str) -> Caveat {
             100.0 * log_error
         ),
     )
+}
+
+/// The clock that makes work a second of work a cycle; none where siblings leave it as it is.
+fn of_clock(report: &Report<'_>) -> Option<Caveat> {
+    let clock = report.sibling_clock();
+    let is_changed = clock.low < 1.0 && report.assessed().iter().any(Assessed::can_be);
+    let known = match clock.known {
+        KnownBy::Measured => "measured here",
+        KnownBy::Published => "published for one processor with this core",
+        KnownBy::Assumed => "assumed",
+    };
+    is_changed.then(|| {
+        Caveat::new(
+            "sibling-clock",
+            format!(
+                "Work a second is that of a cycle at {:.2} times the clock without busy siblings ({:.2} to {:.2}; {known}): {}.",
+                clock.ratio, clock.low, clock.high, clock.source
+            ),
+        )
+    })
 }
 
 /// The part of a slice's refills that may come late, if they are to be over.
@@ -55,6 +75,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     ]);
     let assessed = report.assessed();
     caveats.extend(assessed.iter().any(Assessed::can_be).then(model_error_caveat));
+    caveats.extend(of_clock(report));
     let changed = assessed.iter().filter(|it| it.setting.is_some() && !it.can_be());
     caveats.extend(changed.map(|it| {
         let arm = format!("{} with {}", it.placement, it.setting.unwrap_or_default());

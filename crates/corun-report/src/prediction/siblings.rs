@@ -158,7 +158,10 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     }
     let work = work(prediction, placement)?;
     let verdict = word(verdict(prediction, placement));
-    let times = format!("{:.2}", placement.slowdown.value);
+    let times = format!("{:.2}", prediction.time_beside(&placement.slowdown).value);
+    let a_cycle = figure(prediction, placement, Metric::YieldInCycles);
+    let a_cycle =
+        a_cycle.map_or_else(String::new, |it| format!(" a second, {} a cycle", ratio(&it)));
     if !is_sensible(&work) {
         return Some(format!(
             "A busy sibling {verdict}: how much work a core of {core} then does is {TOO_UNCERTAIN}; the program takes {times} \
@@ -167,15 +170,15 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     }
     Some(match &placement.slowdown_of_other {
         Some(other) => format!(
-            "Sharing a core of {core} {verdict}: the two programs do {} times the work of one ({}); the program \
-             takes {times} times as long as alone, the other one {} times.",
+            "Sharing a core of {core} {verdict}: the two programs do {} times the work of one ({}){a_cycle}; the \
+             program takes {times} times as long as alone, the other one {:.2} times.",
             ratio(&work),
             interval(&work),
-            format_args!("{:.2}", other.value)
+            prediction.time_beside(other).value
         ),
         None => format!(
-            "A busy sibling {verdict}: {} of {core} do {} times the work of one ({}); each takes {times} times \
-             as long as alone.",
+            "A busy sibling {verdict}: {} of {core} do {} times the work of one ({}){a_cycle}; each takes \
+             {times} times as long as alone.",
             workers(placement, "on a core"),
             ratio(&work),
             interval(&work)
@@ -225,7 +228,7 @@ pub(super) fn picture(prediction: &Prediction, columns: u16) -> String {
             limits: Some([work.low, work.high]),
             columns: vec![
                 format!("{} ({})", ratio(&work), interval(&work)),
-                format!("{:.2}", placement.slowdown.value),
+                format!("{:.2}", prediction.time_beside(&placement.slowdown).value),
             ],
         });
     }
@@ -350,8 +353,8 @@ fn recommendation(prediction: &Prediction) -> Option<(String, bool)> {
     work(prediction, first)?;
     let pair = first.slowdown_of_other.is_some();
     let what = if pair { "these two" } else { "copies of it" };
-    let slowest = first.slowdown_of_other.as_ref().map_or(0.0, |other| other.value);
-    let slowdown = first.slowdown.value.max(slowest);
+    let times = [Some(&first.slowdown), first.slowdown_of_other.as_ref()].into_iter().flatten();
+    let slowdown = times.map(|it| prediction.time_beside(it).value).fold(0.0, f64::max);
     // What is below the practical bound is no reason to keep a sibling idle.
     let arm = first.placement.to_string();
     let practical =
@@ -399,7 +402,7 @@ pub(crate) fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
             ipc.clone(),
             it.placement.to_string(),
             shown,
-            format!("{:.2}", it.slowdown.value),
+            format!("{:.2}", prediction.time_beside(&it.slowdown).value),
             verdict.to_owned(),
         ]
     };

@@ -21,7 +21,9 @@ use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
 pub(crate) use page::{HELPS, of_hardware, page, tables};
 pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
-pub(crate) use rows::{Clock, Listed, Row, Side};
+#[cfg(test)]
+pub(crate) use rows::Clock;
+pub(crate) use rows::{Listed, Row, Side};
 use rows::{Program, Ratio};
 use sensitivity::{Case, Sensitivity};
 

@@ -155,7 +155,7 @@ impl Report<'_> {
     }
 
     /// The program beside siblings, on the model as it is.
-    fn placements(&self) -> Vec<PredictedPlacement> {
+    pub(super) fn placements(&self) -> Vec<PredictedPlacement> {
         let known = self.assessed().into_iter().filter(|it| it.setting.is_none() && it.can_be());
         known.filter_map(|it| self.placement(&it)).collect()
     }

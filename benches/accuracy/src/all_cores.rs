@@ -83,7 +83,8 @@ const HOW: &str = "\
 makes this page by the present code from committed recordings: traces of programs and the cycles that were measured natively
 (`benches/accuracy/gate`, `recorded`), blocks of code (`models/measured`) and published SMT yields (`siblings.toml`). *Held out* is
 what no model was tuned with; sides were fixed before anything was tuned. *Inside* counts truths that lie in the 95 % interval
-that corun prints.
+that corun prints, which proves little here: of a program six short windows were recorded, so that its interval is wider than that of
+a whole prediction, and the models' error, which intervals hold, is that of these same programs and rows.
 ";
 
 const OF_YIELDS: &str = "\

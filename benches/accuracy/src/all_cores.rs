@@ -92,7 +92,8 @@ Published work of cores whose siblings are all busy, over one busy hardware thre
 for the published one: *faithful* ones are the published loop or program, *proxies* do work of the same kind. Publications are of
 seconds; the [simulated core](siblings.md) gives work a cycle, and the clock beside busy siblings makes it [work a
 second](prediction.md#cycles-and-seconds). *Clock*: `unknown` where the publication does not say whether it was fixed. Other cores
-are as busy as they were then. `ram` and matrixprod were held out at first and were looked at since. Rows of whole machines that
+are as busy as they were then. Traces are short: 0.1 million instructions after as many that warm up. Some yields are not those of ten
+times as much, which `-- --siblings` takes. `ram` and matrixprod were held out at first and were looked at since. Rows of whole machines that
 bandwidth or communication decide are left out: a model of a core does not explain them.
 ";
 

@@ -120,7 +120,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     let assessed = report.assessed();
     caveats.extend(assessed.iter().any(Assessed::can_be).then(model_error_caveat));
     caveats.extend(of_clock(report));
-    caveats.extend(of_assumptions(&report.placements(), &report.core.model));
+    caveats.extend(of_assumptions(&report.placements(), report.core.model));
     let changed = assessed.iter().filter(|it| it.setting.is_some() && !it.can_be());
     caveats.extend(changed.map(|it| {
         let arm = format!("{} with {}", it.placement, it.setting.unwrap_or_default());

@@ -126,7 +126,7 @@ impl Report<'_> {
                 source,
             };
         }
-        sibling_clock(&self.core.model)
+        sibling_clock(self.core.model)
     }
 
     /// Cycles of the run with the interval of the choice of windows.

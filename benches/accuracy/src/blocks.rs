@@ -41,40 +41,6 @@ pub(crate) static LISTS: [List; 5] = [
     List { model: "zen5", file: "zen5-other-blocks.csv", aim: ZEN5 },
 ];
 
-/// True if blocks were measured on the core of this model.
-pub(crate) fn are_measured(model: &str) -> bool {
-    LISTS.iter().any(|list| list.model == model)
-}
-
-/// The models of all cores that blocks were measured on, in the order of the lists.
-pub(crate) fn models() -> impl Iterator<Item = &'static str> {
-    let mut models: Vec<&str> = LISTS.iter().map(|list| list.model).collect();
-    models.dedup();
-    models.into_iter()
-}
-
-/// Predicts the blocks that were measured on the core of this model: that part of its page, empty if there are none.
-///
-/// # Errors
-/// If a list cannot be simulated.
-pub(crate) fn section(corun: &Path, model: &str) -> Result<String, String> {
-    let mut tables = String::new();
-    for list in LISTS.iter().filter(|list| list.model == model) {
-        eprintln!("{}", list.file);
-        tables += &table(list, &simulate(corun, list.model, &folder().join(list.file))?);
-    }
-    Ok(match tables.is_empty() {
-        true => tables,
-        false => format!("\n## Blocks of code\n\n{HOW}{tables}"),
-    })
-}
-
-const HOW: &str = "\
-Cycles of an iteration of basic blocks in steady state, [predicted](simulation.md#blocks) by
-`corun simulate --block-file`, beside measured ones. The head of each list says who measured it, and how. Which third is held
-out follows from a hash of the code. *Tau-b* is Kendall's rank correlation.
-";
-
 /// Simulates the blocks of a file.
 ///
 /// # Errors
@@ -96,7 +62,7 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/measured")
 }
 
-fn table(list: &List, simulated: &Record<Blocks>) -> String {
+pub(crate) fn table(list: &List, simulated: &Record<Blocks>) -> String {
     let List { file, aim, .. } = list;
     let blocks = &simulated.body.blocks;
     let mut text = format!(

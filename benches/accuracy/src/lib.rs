@@ -1,9 +1,10 @@
-//! How good corun's predictions are, beside how fast they are made; makes docs/accuracy.md, docs/accuracy-CORE.md and
-//! docs/accuracy-siblings.md, each by the command that stands in it.
+//! How good corun's predictions are, beside how fast they are made; makes docs/accuracy.md by the command that stands in it.
 //!
-//! A page of a core has programs and memory, predicted on this host's core and measured here by `corun predict`, or predicted
-//! beside what was recorded of that core; blocks of code that were measured on it; and published SMT yields.
+//! Programs and loops through memory are predicted on this host's core and measured here by `corun predict`, or predicted beside
+//! what was recorded of another core; published SMT yields are predicted from programs that are traced here. The page over all
+//! cores is made from committed recordings alone.
 
+mod all_cores;
 mod blocks;
 pub mod gate;
 mod inputs;
@@ -34,10 +35,12 @@ struct Arguments {
     /// Write the page to FILE rather than to standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Make the page of this core from all that was measured on it before: programs and memory, blocks of code, published SMT
-    /// yields
+    /// Predict programs and memory beside what was recorded of this core, rather than measured here
     #[arg(long, value_name = "MODEL", group = "task", conflicts_with_all = ["model", "seconds", "record"])]
     core: Option<String>,
+    /// Make the page over all cores from committed recordings: programs, yields, blocks of code
+    #[arg(long, group = "task", conflicts_with_all = ["model", "seconds", "keep", "record", "names"])]
+    all: bool,
     /// Predict only these programs (repeatable)
     #[arg(long = "program", value_name = "NAME")]
     names: Vec<String>,
@@ -101,6 +104,7 @@ impl Arguments {
     /// The command that makes the same page.
     fn command(&self) -> String {
         let mut words = vec!["cargo run --release -p corun-accuracy --".to_owned()];
+        words.extend(self.all.then(|| "--all".to_owned()));
         words.extend(self.names.iter().map(|name| format!("--program '{name}'")));
         words.extend(self.core.iter().map(|core| format!("--core {core}")));
         words.extend(self.model.iter().map(|model| format!("--model {model}")));
@@ -167,27 +171,20 @@ fn failed(error: ExportError) -> String {
     format!("{error}\n{}", error.next_step())
 }
 
-/// What was recorded of the programs of the page; none if they are measured here, or were not measured on that core.
+/// What was recorded of the programs; none if they are measured here.
 ///
 /// # Errors
-/// If the file is no such record, or nothing, or none of the programs, was measured on the core that is asked for.
+/// If the file is no such record, or nothing was measured on the core that is asked for.
 fn recorded(arguments: &Arguments) -> Result<Option<Recorded>, String> {
     let Some(core) = &arguments.core else { return Ok(None) };
     let file = Recorded::of_core(core);
-    if file.exists() {
-        return Recorded::read(&file).map(Some);
+    match file.exists() {
+        true => Recorded::read(&file).map(Some),
+        false => Err(format!(
+            "expected a core on which programs were measured ({}), found `{core}`",
+            gate::programs::CORES.join(", ")
+        )),
     }
-    if blocks::are_measured(core) {
-        return match arguments.names.is_empty() {
-            true => Ok(None),
-            false => Err(format!("no program was measured on {core}: leave --program out")),
-        };
-    }
-    let known: Vec<&str> = blocks::models().collect();
-    Err(format!(
-        "expected a core on which something was measured ({}), found `{core}`",
-        known.join(", ")
-    ))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -219,6 +216,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         Some(file) => file.clone(),
         None => built()?,
     };
+    if arguments.all {
+        let records = siblings::read_records(&[siblings::own_folder()])?;
+        let measured = siblings::predict_measured(&corun, records, &[])?;
+        let page = all_cores::page(&all_cores::predict(&corun)?, &measured, &arguments.command())?;
+        return output.write(&page).map_err(failed);
+    }
     if arguments.siblings {
         let folders = [vec![siblings::own_folder()], arguments.records.clone()].concat();
         let records = siblings::read_records(&folders)?;
@@ -240,10 +243,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         print!("{}", windows::table(&corun, &asked, arguments.model.as_deref())?);
         return Ok(());
     }
-    let rows = match (&arguments.core, &recorded) {
-        (Some(_), None) => Vec::new(),
-        _ => rows(asked, &corun, arguments, recorded.as_ref()),
-    };
+    let rows = rows(asked, &corun, arguments, recorded.as_ref());
     if let Some(record) = record {
         let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
         let first = first.ok_or("nothing was measured, so that nothing is recorded")?;
@@ -260,19 +260,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let mut predicted = rows.iter().filter_map(|row| row.outcome.as_ref().ok());
     let own = predicted.next().map(|it| it.prediction.core.model.clone());
     let model = arguments.core.clone().or(own);
-    let (mut blocks, mut yields) = (String::new(), String::new());
-    if let Some(model) = model.as_ref().filter(|_| arguments.names.is_empty()) {
-        blocks = blocks::section(&corun, model)?;
-        let (rows, _) = siblings::predict(&corun, std::slice::from_ref(model), &[], false)?;
-        yields = siblings::section(&rows);
-    }
     let page = Page {
         command: &arguments.command(),
         model: model.as_deref(),
         recorded: recorded.as_ref(),
         rows: &rows,
-        blocks: &blocks,
-        yields: &yields,
     };
     output.write(&page.text()).map_err(failed)
 }
@@ -346,20 +338,17 @@ mod tests {
         );
         assert!(Arguments::try_parse_from(["accuracy", "--core", "a", "--record", "b"]).is_err());
         assert!(Arguments::try_parse_from(["accuracy", "--core", "a", "--gate"]).is_err());
+        assert_eq!(
+            command("accuracy --all --output page.md"),
+            "cargo run --release -p corun-accuracy -- --all --output page.md"
+        );
     }
 
     #[test]
     fn a_core_has_what_was_recorded_of_it() {
         let of = |core: &str| recorded(&Arguments::parse_from(["accuracy", "--core", core]));
         assert_eq!(of("zen5").unwrap().unwrap().model, "zen5");
-        assert_eq!(of("ivy-bridge"), Ok(None));
-        let words = ["accuracy", "--core", "ivy-bridge", "--program", "xz"];
-        let reason = recorded(&Arguments::parse_from(words)).unwrap_err();
-        assert_eq!(reason, "no program was measured on ivy-bridge: leave --program out");
-        let reason = of("zen9").unwrap_err();
-        assert!(
-            reason.ends_with("(ivy-bridge, coffee-lake, zen4, zen5), found `zen9`"),
-            "{reason}"
-        );
+        let reason = of("ivy-bridge").unwrap_err();
+        assert!(reason.ends_with("(zen4, zen5), found `ivy-bridge`"), "{reason}");
     }
 }

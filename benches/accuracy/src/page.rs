@@ -1,4 +1,4 @@
-//! The page: programs, memory, blocks of code and siblings predicted beside measured, tuned and held out apart.
+//! Programs and memory predicted beside measured, tuned and held out apart.
 
 use std::fmt::Write;
 
@@ -25,9 +25,6 @@ pub(crate) struct Page<'p> {
     pub recorded: Option<&'p Recorded>,
     /// Programs and loops through memory.
     pub rows: &'p [Row],
-    /// Sections on blocks of code and on siblings; empty where nothing was measured or published.
-    pub blocks: &'p str,
-    pub yields: &'p str,
 }
 
 impl Page<'_> {
@@ -35,12 +32,8 @@ impl Page<'_> {
     pub(crate) fn text(&self) -> String {
         let of = self.model.map_or(String::new(), |model| format!(" of `{model}`"));
         let mut text = format!("# How good predictions{of} are\n\n    {}\n\n", self.command);
-        text += match self.rows {
-            [] => NO_PROGRAMS,
-            _ => HOW,
-        };
-        text += &self.programs();
-        text + self.blocks + self.yields
+        text += HOW;
+        text + &self.programs()
     }
 
     /// All that is known of programs and memory.
@@ -75,15 +68,10 @@ impl Page<'_> {
 }
 
 const HOW: &str = "\
-makes this page: [predictions](prediction.md) of programs on a core, beside what was measured there. The programs are
+makes this: [predictions](prediction.md) of programs on a core, beside what was measured there. The programs are
 listed in `benches/accuracy/src/programs.rs`. Which of them a model may be tuned with was fixed before the first
 was measured; how much work each does was changed since, so that it neither spends its time in the kernel nor shares
 its core with other load in every run.
-";
-
-const NO_PROGRAMS: &str = "\
-makes this page: blocks of code and siblings as the [simulated core](simulation.md) predicts them, beside what was measured and
-published. No program was measured on such a core.
 ";
 
 const LEGEND: &str = "
@@ -339,6 +327,7 @@ mod tests {
             },
             ending: corun_record::Ending::completed(),
             core: PredictedCore {
+                sibling_clock: None,
                 is_own: false,
                 model: "zen4".to_owned(),
                 title: "a core".to_owned(),
@@ -424,17 +413,11 @@ mod tests {
             note: Some("Its fields were not kept.".to_owned()),
             programs: BTreeMap::new(),
         };
-        let page = Page {
-            command: COMMAND,
-            model: Some("zen4"),
-            recorded: Some(&recorded),
-            rows: &rows,
-            blocks: "\n## Blocks\n",
-            yields: "\n## Yields\n",
-        };
+        let page =
+            Page { command: COMMAND, model: Some("zen4"), recorded: Some(&recorded), rows: &rows };
         let text = page.text();
         for expected in [
-            "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: [predictions]",
+            "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this: [predictions]",
             "The machine: another processor. The model: `zen4`.",
             "were apart was not recorded.\nIts fields were not kept.\n\n",
             "Measured there on 2025-12-31 beside earlier code; predicted on 2026-01-02 by",
@@ -444,25 +427,9 @@ mod tests {
             "| `chase` | a load | 45.00 | 50.00 | **0.90** (0.89 to 0.91) | 2 % | 1.5 | - |",
             "Mean error 10.0 %, largest 10.0 %, of 1 programs; the aim is 8 %. 0 intervals hold what was",
             "1 of 1 points are within 10 %, without the 1 that fields of the model were fitted to.",
-            "whole process had.\n\n## Blocks\n\n## Yields\n",
+            "whole process had.\n",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
-    }
-
-    #[test]
-    fn a_core_on_which_no_program_was_measured_has_a_page_without_them() {
-        let page = Page {
-            command: COMMAND,
-            model: Some("ivy-bridge"),
-            blocks: "\n## Blocks\n",
-            ..Page::default()
-        };
-        let text = page.text();
-        assert!(
-            text.starts_with("# How good predictions of `ivy-bridge` are\n\n    corun-accuracy\n")
-        );
-        assert!(text.ends_with("No program was measured on such a core.\n\n## Blocks\n"), "{text}");
-        assert!(!text.contains("Peak RSS"), "{text}");
     }
 }

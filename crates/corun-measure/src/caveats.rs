@@ -150,6 +150,15 @@ impl<'a> SamplesByArm<'a> {
         let (_, samples) = self.0.iter().find(|(other, _)| other.id == arm)?;
         median(&samples.iter().filter_map(|sample| of(sample)).collect::<Vec<_>>())
     }
+
+    fn clock_ratio(
+        &self,
+        [arm, against]: [&str; 2],
+        clock: fn(&Evidence) -> Option<f64>,
+    ) -> Option<f64> {
+        let of = |arm: &str| self.median(arm, |sample| clock(&sample.evidence));
+        Some(of(arm)? / of(against)?)
+    }
 }
 
 fn one_block(samples: &[Sample]) -> Option<Caveat> {
@@ -180,6 +189,11 @@ fn probed_clock(evidence: &Evidence) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
+/// Clock of an arm over that of another one, by counters during the runs; none where they cannot be read.
+pub fn clock_ratio(arms: &[Arm], samples: &[Sample], [arm, against]: [&str; 2]) -> Option<f64> {
+    SamplesByArm::new(arms, samples).clock_ratio([arm, against], |evidence| evidence.aperf_ghz)
+}
+
 /// Clocks that differ between compared arms, with the ratio at equal clocks where APERF/MPERF show
 /// what the clock was during the run; probes around it cannot.
 fn different_clocks(
@@ -191,10 +205,8 @@ fn different_clocks(
         .iter()
         .filter(|comparison| comparison.is_judged())
         .filter_map(|comparison| {
-            let ratio = |clock: fn(&Evidence) -> Option<f64>| {
-                let of = |arm: &str| by_arm.median(arm, |sample| clock(&sample.evidence));
-                Some(of(&comparison.arm)? / of(&comparison.against)?)
-            };
+            let arms = [&*comparison.arm, &*comparison.against];
+            let ratio = |clock: fn(&Evidence) -> Option<f64>| by_arm.clock_ratio(arms, clock);
             let inside = ratio(|evidence| evidence.aperf_ghz);
             let clocks = inside.or_else(|| ratio(probed_clock))?;
             if (clocks - 1.0).abs() <= CLOCK_DIFFERENCE {

@@ -71,6 +71,7 @@ pub fn description(
         overlays: model.overlays.clone(),
         sources: model.sources.clone(),
         estimates: model.estimates.clone(),
+        clock: model.clock.as_ref().map_or(Tree::Absent, Tree::of),
         front: Tree::of(&model.front),
         back: Tree::of(&model.back),
         memory: Tree::of(&model.memory),

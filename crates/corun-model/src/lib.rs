@@ -6,6 +6,7 @@
 
 mod back;
 mod check;
+mod clock;
 mod document;
 pub mod encodings;
 mod error;
@@ -39,6 +40,7 @@ pub use back::{
     Repetition, Scheduler, Share,
 };
 pub use check::WIDEST;
+pub use clock::Clock;
 pub use document::{checked, description, differences, listed};
 pub use error::{Fault, ModelError};
 pub use errors::{PredictionError, PredictionErrors};
@@ -97,6 +99,8 @@ pub struct CoreModel {
     /// Figures that no source gives, by field, each with where it is from then.
     #[serde(default)]
     pub estimates: BTreeMap<String, String>,
+    /// Clock with busy siblings.
+    pub clock: Option<Clock>,
     /// From addresses to micro-ops in order.
     pub front: FrontEnd,
     /// From micro-ops in order to results.
@@ -105,6 +109,13 @@ pub struct CoreModel {
     pub memory: MemoryPipeline,
     /// Memory hierarchy beyond the first level.
     pub hierarchy: Hierarchy,
+}
+
+impl CoreModel {
+    /// Clock with busy siblings, or how far it is assumed to fall where the model has nothing on it.
+    pub fn sibling_clock(&self) -> Clock {
+        self.clock.clone().unwrap_or_else(Clock::unknown)
+    }
 }
 
 /// Whose rules of decoding and fusing apply where no field gives them.

@@ -94,6 +94,7 @@ impl CoreModel {
             .chain(self.back.repetitions.iter().enumerate().map(|(index, one)| {
                 (format!("back.repetitions.{index}.source"), one.source.as_str())
             }))
+            .chain(self.clock.iter().map(|it| ("clock.source".to_owned(), it.source.as_str())))
             .chain(
                 self.hierarchy
                     .l3

@@ -42,7 +42,7 @@ pub fn over(one: &Estimate, other: &Estimate) -> Estimate {
 
 /// A figure whose interval also has the error that predictions of other programs had; on the log scale their half-widths add
 /// up as the sides of a right angle.
-pub(crate) fn with_error(figure: &Estimate, error: PredictionError) -> Estimate {
+pub fn with_error(figure: &Estimate, error: PredictionError) -> Estimate {
     let reach = student_t(LEVEL, error.programs + 1).unwrap_or(f64::INFINITY) * error.log_error;
     let side = |limit: f64| (limit.max(0.0) / figure.value).ln().hypot(reach).exp();
     let (low, high) = (figure.value / side(figure.low), figure.value * side(figure.high));

@@ -21,7 +21,7 @@ mod sweep;
 mod yield_records;
 
 pub use error::PredictError;
-pub use estimate::over;
+pub use estimate::{over, with_error};
 pub use extrapolation::extrapolated;
 pub use hardware::{HostSiblings, SiblingSource, Slice, on_siblings};
 pub use job::{Beside, Core, Job, MemoryOf};
@@ -33,6 +33,7 @@ pub use request::{
     ProgramRequest, StandardInput, TracedProgram,
 };
 pub use sampling::{Effort, Sampling};
+pub use siblings::{sibling_clock, with_model_error};
 pub use stages::{MeasureSiblings, PredictedTrace, Workers, predict_trace};
 pub use sweep::{SweepObserver, SweepRequest, SweptProgram, core_variants};
 pub use yield_records::{recorded_core, yield_records};

@@ -3,8 +3,10 @@
 //! Every window was simulated twice after the same warm-up, so that most of what distinguishes windows cancels in the ratio
 //! (Cochran 1977, Sampling Techniques, 6.4).
 
-use corun_model::{PredictionError, PredictionErrors};
-use corun_record::{Cause, Caveat, Effect, Estimate, MemoryRequests, MissRate, StackShare};
+use corun_model::{Clock, CoreModel, PredictionError, PredictionErrors};
+use corun_record::{
+    Cause, Caveat, Effect, Estimate, KnownBy, MemoryRequests, MissRate, SiblingClock, StackShare,
+};
 use corun_sim::{CycleStack, EventCounts, Simulated, SimulatedWindow, SimulatedWindows};
 use corun_stats::student_t;
 
@@ -94,10 +96,17 @@ pub(crate) fn work_of_two(one: &Estimate, other: &Estimate) -> Estimate {
 
 /// A yield of so many threads whose interval also has the error that yields had of programs that no model was tuned with.
 /// It ends where each thread runs as fast as alone, unless more was simulated.
-pub(crate) fn with_model_error(threads: u32, yielded: &Estimate) -> Estimate {
+pub fn with_model_error(threads: u32, yielded: &Estimate) -> Estimate {
     let found = with_error(yielded, PredictionErrors::committed().yields);
     let most = f64::from(threads).max(yielded.value);
     Estimate { high: found.high.min(most), ..found }
+}
+
+/// Clock of a core with busy siblings, as its model has it.
+pub fn sibling_clock(model: &CoreModel) -> SiblingClock {
+    let Clock { range: [low, high], source, assumed } = model.sibling_clock();
+    let known = if assumed { KnownBy::Assumed } else { KnownBy::Published };
+    SiblingClock { ratio: 1.0, low, high, known, source }
 }
 
 /// The sentence on that error.
@@ -107,7 +116,7 @@ pub(crate) fn model_error_caveat() -> Caveat {
         "sibling-model-error",
         format!(
             "The interval of the core's work holds the choice of windows and the models' error on published yields of {programs} \
-             programs that they were not tuned with ({:.0} %, root mean square): docs/accuracy-siblings.md.",
+             programs that they were not tuned with ({:.0} %, root mean square): docs/accuracy.md.",
             100.0 * log_error
         ),
     )

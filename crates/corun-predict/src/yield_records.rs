@@ -1,4 +1,4 @@
-//! Measured yields beside predicted ones, as records for the table of docs/accuracy-siblings.md.
+//! Measured yields beside predicted ones, as records for the table of docs/accuracy.md.
 
 use std::path::Path;
 

@@ -69,6 +69,9 @@ pub struct MeasuredSiblings {
     pub blocks: u32,
     /// Duration of the measurement, in seconds.
     pub elapsed_s: f64,
+    /// Clock with busy siblings over that without, where it was read in both kinds of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<f64>,
 }
 
 /// Evidence that logical CPUs are siblings.

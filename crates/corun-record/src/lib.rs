@@ -108,9 +108,9 @@ pub use placements::{
 };
 pub use plain::{excerpt, on_lines, on_one_line, shortened, shown, steers};
 pub use prediction::{
-    CalibratedField, ClockSource, DetailedCost, MeasuredRun, MeasuredRuns, PredictedCore,
-    PredictedVerdict, PredictedWindow, Prediction, PredictionTable, SimulationCost, SkippedPart,
-    StackShare, TracedPart,
+    CalibratedField, ClockSource, DetailedCost, KnownBy, MeasuredRun, MeasuredRuns, PredictedCore,
+    PredictedVerdict, PredictedWindow, Prediction, PredictionTable, SiblingClock, SimulationCost,
+    SkippedPart, StackShare, TracedPart,
 };
 pub use prediction_sweep::{PredictionSweep, SweepCell};
 pub use progress::{Counter, Portion, Progress, Stage, Unwatched};

@@ -92,6 +92,9 @@ pub struct ModelDescription {
     pub sources: BTreeMap<String, String>,
     /// Figures that no source gives, by field, each with where it is from then.
     pub estimates: BTreeMap<String, String>,
+    /// Clock with busy siblings over that without.
+    #[serde(default = "Tree::absent")]
+    pub clock: Tree,
     /// The front end.
     pub front: Tree,
     /// The back end.

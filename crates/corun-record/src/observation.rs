@@ -47,6 +47,8 @@ pub enum Metric {
     RelativeToChosen,
     /// X(full)/X(spread), same cores; X(full@k)/X(spread) for k workers a core.
     SmtYield,
+    /// The same with the work of a cycle: what it is where siblings do not change the clock.
+    YieldInCycles,
     /// Workers a core / yield: how much longer a worker takes because its siblings are busy.
     SiblingSlowdown,
     /// T(packed)/T(spread), same number of workers.
@@ -106,6 +108,7 @@ impl Metric {
             Self::RelativeToFirst => "relative to first",
             Self::RelativeToChosen => "relative to chosen",
             Self::SmtYield => "SMT yield",
+            Self::YieldInCycles => "SMT yield in cycles",
             Self::SiblingSlowdown => "sibling slowdown",
             Self::CoreEquivalence => "core equivalence",
             Self::MultitaskingGain => "multitasking gain",
@@ -137,6 +140,9 @@ impl Metric {
         Some(match self {
             Self::SmtYield => {
                 "work done a second on all siblings of the cores, over that of one worker a core"
+            }
+            Self::YieldInCycles => {
+                "work done a cycle on all siblings of the cores, over that of one worker a core"
             }
             Self::SiblingSlowdown => {
                 "time of a worker beside busy siblings, over that on a core of its own"

@@ -88,7 +88,7 @@ pub struct PredictedVerdict {
     pub answer: Answer,
     /// The practical bound, as a fraction.
     pub practical: f64,
-    /// The limits of the ratio by what was simulated alone, without the model's own error, which are compared with that bound.
+    /// The limits of the ratio of work a cycle by what was simulated alone, without the model's own error, which are compared with that bound.
     pub simulated: [f64; 2],
 }
 
@@ -108,9 +108,57 @@ pub struct PredictedCore {
     pub ghz: f64,
     /// Source of that clock.
     pub clock: ClockSource,
+    /// Clock with busy siblings, by which work a cycle becomes work a second; absent in older documents, whose ratios are of
+    /// cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sibling_clock: Option<SiblingClock>,
     /// Fields of the model that were replaced by values measured on this machine beside the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<CalibratedField>,
+}
+
+/// Clock of a core with busy siblings over that of the core with idle ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SiblingClock {
+    /// Likely ratio.
+    pub ratio: f64,
+    /// The least that it may be.
+    pub low: f64,
+    /// The most that it may be.
+    pub high: f64,
+    /// How it is known.
+    pub known: KnownBy,
+    /// Source: of a published or assumed ratio as the model names it.
+    pub source: String,
+}
+
+/// Way in which a figure is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownBy {
+    /// Measured on this machine.
+    Measured,
+    /// Published for the core.
+    Published,
+    /// Assumed from other cores.
+    Assumed,
+}
+
+impl SiblingClock {
+    /// Work a second from work a cycle; the interval holds the range of the clock.
+    pub fn work_a_second(&self, a_cycle: &Estimate) -> Estimate {
+        Estimate {
+            value: a_cycle.value * self.ratio,
+            low: a_cycle.low * self.low,
+            high: a_cycle.high * self.high,
+            ..*a_cycle
+        }
+    }
+
+    /// Ratio of times from a ratio of cycles, with busy siblings over without.
+    pub fn time(&self, cycles: &Estimate) -> Estimate {
+        self.work_a_second(&cycles.under(1.0)).under(1.0)
+    }
 }
 
 /// A field of a model with the value that was measured on a machine.
@@ -302,6 +350,11 @@ impl Prediction {
     pub fn estimate(&self, metric: Metric, source: Source) -> Option<&Estimate> {
         let is_it = |seen: &&Observation| seen.metric == metric && seen.source == source;
         self.observations.iter().find(is_it).map(|seen| &seen.estimate)
+    }
+
+    /// Ratio of times beside siblings, from one of cycles; of older documents, which do not tell them apart, the same.
+    pub fn time_beside(&self, cycles: &Estimate) -> Estimate {
+        self.core.sibling_clock.as_ref().map_or(*cycles, |it| it.time(cycles))
     }
 
     /// The answer for an arm; none where its ratio is not judged.

@@ -59,6 +59,11 @@ impl Tree {
         serde_json::from_str(&json).expect("JSON is a tree")
     }
 
+    /// Nothing.
+    pub(crate) fn absent() -> Self {
+        Self::Absent
+    }
+
     /// The field of this name.
     pub fn get(&self, name: &str) -> Option<&Tree> {
         match self {

@@ -1,6 +1,6 @@
 //! A yield that was measured on hardware, beside what was predicted of it.
 //!
-//! `corun predict --record` and `corun-accuracy --record-yields` write such documents, and docs/accuracy-siblings.md is made
+//! `corun predict --record` and `corun-accuracy --record-yields` write such documents, and docs/accuracy.md is made
 //! from them. They are meant to be given away: a test holds the set of their fields, none of which is personal.
 
 use std::collections::BTreeMap;

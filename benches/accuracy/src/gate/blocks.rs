@@ -5,7 +5,7 @@ use std::path::Path;
 
 use corun_blocks::agreement;
 
-use super::figures::{Figure, Kind, Page, Set};
+use super::figures::{Figure, Kind, Set};
 use crate::blocks::{LISTS, List, folder, simulate};
 
 /// One block of so many is simulated.
@@ -30,7 +30,6 @@ pub(super) fn set(corun: &Path, list: &List) -> Result<Set, String> {
     let figure = |name: &str, kind, ideal, now| Figure { name: name.to_owned(), kind, ideal, now };
     Ok(Set {
         name: format!("one of {ONE_OF} blocks of {}", list.file),
-        page: Page::Core(list.model.to_owned()),
         figures: vec![
             figure("mean error", Kind::Mean, 0.0, found.mean),
             figure("median error", Kind::Median, 0.0, found.median),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use corun_model::{PredictionError, PredictionErrors};
 
-use super::figures::{Figure, Kind, Page, Set};
+use super::figures::{Figure, Kind, Set};
 use super::programs::Recording;
 use crate::programs::Side;
 use crate::siblings::{self, Row};
@@ -56,16 +56,15 @@ fn rounded(logs: &[f64]) -> Option<PredictionError> {
 
 /// The errors as figures of the gate.
 pub(super) fn sets(errors: &PredictionErrors) -> Vec<Set> {
-    let set = |of: &str, page, error: &PredictionError| {
+    let set = |of: &str, error: &PredictionError| {
         let now = error.log_error;
         let name = "root mean square of logarithms".to_owned();
         let figures = vec![Figure { name, kind: Kind::Mean, ideal: 0.0, now }];
-        Set { name: format!("held-out {of}"), page, figures }
+        Set { name: format!("held-out {of}"), figures }
     };
-    let of_core = |(core, error): (&String, &PredictionError)| {
-        set(&format!("programs on {core}"), Page::Core(core.clone()), error)
-    };
-    let yields = set("yields", Page::Yields, &errors.yields);
+    let of_core =
+        |(core, error): (&String, &PredictionError)| set(&format!("programs on {core}"), error);
+    let yields = set("yields", &errors.yields);
     errors.cycles.iter().map(of_core).chain([yields]).collect()
 }
 

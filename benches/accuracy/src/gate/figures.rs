@@ -1,37 +1,11 @@
-//! Figures that are held to bounds, in sets that have a page each.
+//! Figures that are held to bounds, in sets.
 
 /// A set of predicted figures: of one kind on one core, or of all yields.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Set {
     /// Also the name of its table in the file of bounds.
     pub name: String,
-    /// The page that shows all of it.
-    pub page: Page,
     pub figures: Vec<Figure>,
-}
-
-/// The page of a core, or of yields.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Page {
-    Core(String),
-    Yields,
-}
-
-impl Page {
-    /// The file of the page, and the command that makes it.
-    pub(super) fn command(&self) -> (String, String) {
-        let (file, options) = match self {
-            Self::Core(core) => {
-                let suffix = if core == "zen4" { String::new() } else { format!("-{core}") };
-                (format!("docs/accuracy{suffix}.md"), format!("--core {core}"))
-            }
-            Self::Yields => {
-                ("docs/accuracy-siblings.md".to_owned(), "--siblings --sensitivity".to_owned())
-            }
-        };
-        let command = format!("cargo run --release -p corun-accuracy -- {options} --output {file}");
-        (file, command)
-    }
 }
 
 /// A predicted figure.

@@ -9,9 +9,9 @@ mod bounds;
 mod compact;
 mod errors;
 mod figures;
-mod programs;
+pub(crate) mod programs;
 mod report;
-mod yields;
+pub(crate) mod yields;
 
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ fn predicted(corun: &Path) -> Result<(Vec<Set>, PredictionErrors), String> {
     let answers = in_parallel(jobs, tasks.len(), |at| match &tasks[at] {
         Task::Blocks(list) => blocks::set(corun, list).map(Answer::Blocks),
         Task::Yield(row) => yields::predict(corun, row).map(Answer::Figure),
-        Task::Program(recording) => recording.predict().map(Answer::Figure),
+        Task::Program(recording) => recording.predict().map(|it| Answer::Figure(it.value)),
     });
     let (mut sets, mut yields, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for (task, answer) in tasks.iter().zip(answers) {

@@ -3,20 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use corun_model::PredictionErrors;
 use corun_model::timing::TimingTable;
-use corun_predict::predict_trace;
-use corun_record::PageSize;
+use corun_predict::{predict_trace, with_error};
+use corun_record::{Estimate, PageSize};
 use corun_trace::format::Trace;
 
 use super::compact::compact;
-use super::figures::{Figure, Kind, Page, Set, summaries};
+use super::figures::{Figure, Kind, Set, summaries};
 use crate::inputs::Inputs;
 use crate::measured::{Measured, Recorded};
 use crate::predicted::SAME_HASHES;
 use crate::programs::programs;
 
 /// Cores on which programs were measured.
-const CORES: [&str; 2] = ["zen4", "zen5"];
+pub(crate) const CORES: [&str; 2] = ["zen4", "zen5"];
 /// Programs of the pages; others have traces that are large.
 const PROGRAMS: [&str; 12] = [
     "gzip", "bash", "python", "perl", "sqlite3", "sort", "bzip2", "awk", "matmul", "branchy",
@@ -28,9 +29,9 @@ const WARM_UP: &str = "60k";
 
 /// A committed trace and what was measured of its program on a core.
 #[derive(Debug, Clone)]
-pub(super) struct Recording {
-    pub(super) program: &'static str,
-    pub(super) core: &'static str,
+pub(crate) struct Recording {
+    pub(crate) program: &'static str,
+    pub(crate) core: &'static str,
     measured: Measured,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Recording {
 ///
 /// # Errors
 /// If nothing was measured of one.
-pub(super) fn recordings() -> Result<Vec<Recording>, String> {
+pub(crate) fn recordings() -> Result<Vec<Recording>, String> {
     let mut all = Vec::new();
     for core in CORES {
         let mut recorded = Recorded::read(&Recorded::of_core(core))?;
@@ -53,11 +54,11 @@ pub(super) fn recordings() -> Result<Vec<Recording>, String> {
 }
 
 impl Recording {
-    /// Predicted over measured cycles, with the memory that was found when it was measured.
+    /// Predicted over measured cycles with the interval that is printed, with the memory that was found when it was measured.
     ///
     /// # Errors
     /// If the trace cannot be predicted, or is of another program.
-    pub(super) fn predict(&self) -> Result<f64, String> {
+    pub(crate) fn predict(&self) -> Result<Estimate, String> {
         let Self { program, core, measured } = self;
         let failed = |reason: String| format!("{program} on {core}: {reason}");
         let trace = Trace::open(&file(program)).map_err(|error| failed(error.to_string()))?;
@@ -69,7 +70,8 @@ impl Recording {
         let found = predict_trace(&trace, (&model, &timings), PageSize::Small);
         let found = found.map_err(|error| failed(error.to_string()))?;
         measured.is_of(found.instructions as f64).map_err(failed)?;
-        Ok(found.cycles.value / measured.cycles)
+        let (_, error) = PredictionErrors::committed().of_cycles(core);
+        Ok(with_error(&found.cycles, error).scaled(1.0 / measured.cycles))
     }
 }
 
@@ -85,8 +87,7 @@ pub(super) fn sets(recordings: &[Recording], ratios: &[f64]) -> Vec<Set> {
         };
         let mut figures: Vec<Figure> = own.map(figure).collect();
         figures.extend(summaries(&figures));
-        let page = Page::Core(core.to_owned());
-        Set { name: format!("programs on {core}"), page, figures }
+        Set { name: format!("programs on {core}"), figures }
     };
     CORES.into_iter().map(of_core).collect()
 }

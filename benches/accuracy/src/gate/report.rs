@@ -1,10 +1,9 @@
 //! The answer of the gate, and what to do about it.
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::bounds::{Bounds, Verdict};
-use super::figures::{Kind, Page, Set};
+use super::figures::{Kind, Set};
 
 /// Each figure beside its bound.
 #[derive(Debug)]
@@ -12,8 +11,6 @@ pub struct Report {
     lines: Vec<Line>,
     /// Figures that have a bound and are not predicted any more.
     missing: Vec<String>,
-    /// Pages that show a figure which became worse.
-    stale: BTreeSet<Page>,
 }
 
 #[derive(Debug)]
@@ -22,17 +19,21 @@ struct Line {
     cells: [String; 5],
 }
 
+const AGAIN: &str = "\
+If the change is meant, make the bounds again, whose difference a review sees, and then the page:
+
+    cargo run --release -p corun-accuracy -- --gate --bless
+    cargo run --release -p corun-accuracy -- --all --output docs/accuracy.md
+";
+
 const HEAD: [&str; 5] = ["set", "figure", "before", "may be off by", "now"];
 
 impl Report {
     pub(super) fn of(sets: &[Set], bounds: &Bounds) -> Self {
-        let (mut lines, mut stale) = (Vec::new(), BTreeSet::new());
+        let mut lines = Vec::new();
         for set in sets {
             for figure in &set.figures {
                 let verdict = bounds.verdict(set, figure);
-                if verdict == Verdict::Worse {
-                    stale.insert(set.page.clone());
-                }
                 let shown = |value: f64| match figure.kind {
                     Kind::Signs => format!("{value:.0} of {:.0}", figure.ideal),
                     _ if value.is_nan() => "not predicted".to_owned(),
@@ -47,7 +48,7 @@ impl Report {
                 lines.push(Line { verdict, cells });
             }
         }
-        Self { lines, missing: bounds.without_prediction(sets), stale }
+        Self { lines, missing: bounds.without_prediction(sets) }
     }
 
     /// True if no figure is worse than its bound and every bound has a figure.
@@ -55,7 +56,7 @@ impl Report {
         self.missing.is_empty() && self.of_verdict(Verdict::Worse).next().is_none()
     }
 
-    /// The figures that are worse, and the pages to make again; if there are none, the bounds that may be tightened.
+    /// The figures that are worse, and what to make again; if there are none, the bounds that may be tightened.
     pub fn in_brief(&self) -> String {
         let worse: Vec<&Line> = self.of_verdict(Verdict::Worse).collect();
         let mut text = String::new();
@@ -71,12 +72,7 @@ impl Report {
                 .expect("a string takes everything");
         }
         if !self.is_kept() {
-            text += "If the change is meant, make these pages again, and the bounds, whose difference a review sees:\n\n";
-            let commands = self.stale.iter().map(|page| page.command().1);
-            let bless = "cargo run --release -p corun-accuracy -- --gate --bless".to_owned();
-            for command in commands.chain([bless]) {
-                writeln!(text, "    {command}").expect("a string takes everything");
-            }
+            text += AGAIN;
         }
         for Line { cells: [set, figure, before, _, now], .. } in self.of_verdict(Verdict::Better) {
             writeln!(text, "{set}, {figure}: better than its bound ({before} before, {now} now), which --bless tightens")
@@ -125,12 +121,7 @@ mod tests {
             ideal,
             now,
         };
-        let page = Page::Core("zen5".to_owned());
-        Set {
-            name: "programs on zen5".to_owned(),
-            page,
-            figures: figures.iter().map(figure).collect(),
-        }
+        Set { name: "programs on zen5".to_owned(), figures: figures.iter().map(figure).collect() }
     }
 
     fn bounds() -> Bounds {
@@ -140,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn worse_figures_fail_with_the_pages_that_show_them() {
+    fn worse_figures_fail_with_what_to_make_again() {
         let now = |gzip, signs| {
             let figures = [("gzip", Kind::Row, 1.0, gzip), ("signs", Kind::Signs, 4.0, signs)];
             Report::of(&[set(&figures)], &bounds())
@@ -153,7 +144,7 @@ mod tests {
         for worse in [now(0.87, 3.0), now(1.13, 3.0), now(0.9, 2.0), now(f64::NAN, 3.0)] {
             let text = worse.in_brief();
             assert!(!worse.is_kept() && text.contains("1 figure"), "{text}");
-            assert!(text.contains("-- --core zen5 --output docs/accuracy-zen5.md\n"), "{text}");
+            assert!(text.contains("-- --all --output docs/accuracy.md\n"), "{text}");
             assert!(text.contains("-- --gate --bless\n"), "{text}");
         }
     }
@@ -167,14 +158,5 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("programs on zen5  xz      -"), "{text}");
-    }
-
-    #[test]
-    fn the_page_of_a_core_is_a_document() {
-        for page in [Page::Core("zen4".to_owned()), Page::Core("zen5".to_owned()), Page::Yields] {
-            let (file, command) = page.command();
-            assert!(corun_testing::repository().join(&file).exists(), "{file}");
-            assert!(command.ends_with(&file), "{command}");
-        }
     }
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::compact::compact;
-use super::figures::{Figure, Kind, Page, Set, summaries};
-use crate::siblings::{Extent, HELPS, Listed, Row, Traces, simulate};
+use super::figures::{Figure, Kind, Set, summaries};
+use crate::siblings::{Extent, HELPS, Listed, Row, Traces, Yield, simulate};
 
 /// Instructions that are recorded.
 const RECORDED: &str = "600k";
@@ -15,17 +15,25 @@ const SHORT: Extent = Extent { warm_up: "100k", counted: "100k", phases: "2", sl
 ///
 /// # Errors
 /// If the list is not as it should be.
-pub(super) fn rows() -> Result<Vec<Row>, String> {
+pub(crate) fn rows() -> Result<Vec<Row>, String> {
     Listed::read().map(|listed| listed.rows)
 }
 
-/// The yield of a row's program on its core.
+/// The yield of a row's program on its core, in work a cycle.
+///
+/// # Errors
+/// If it cannot be simulated.
+pub(crate) fn a_cycle(corun: &Path, row: &Row) -> Result<Yield, String> {
+    simulate(corun, row, &file(&row.program), &[], SHORT)
+}
+
+/// The same in work a second.
 ///
 /// # Errors
 /// If it cannot be simulated.
 pub(super) fn predict(corun: &Path, row: &Row) -> Result<f64, String> {
-    let found = simulate(corun, row, &file(&row.program), &[], SHORT);
-    found.map(|it| it.mean).map_err(|reason| format!("{} on {}: {reason}", row.program, row.model))
+    let found = a_cycle(corun, row).and_then(|it| row.a_second(&it.estimate()));
+    found.map(|it| it.value).map_err(|reason| format!("{} on {}: {reason}", row.program, row.model))
 }
 
 /// All rows, with their summaries.
@@ -47,7 +55,7 @@ pub(super) fn set(rows: &[Row], yields: &[f64]) -> Set {
     };
     figures.extend(summaries(&figures));
     figures.push(signs);
-    Set { name: "yields".to_owned(), page: Page::Yields, figures }
+    Set { name: "yields".to_owned(), figures }
 }
 
 /// Records the programs of these names, or all.

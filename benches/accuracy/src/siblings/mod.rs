@@ -1,4 +1,4 @@
-//! Published SMT yields beside predicted ones; makes docs/accuracy-siblings.md.
+//! Published SMT yields beside predicted ones.
 //!
 //! Each row's program is traced here, and one window of it simulated in two placements on the core that the publication
 //! used. Nothing is measured: any machine gives the same page but for what its programs are.
@@ -13,13 +13,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use corun_record::{Document, Metric, PlacementComparison, Placements, Record};
+use corun_predict::with_model_error;
+use corun_record::{Document, Estimate, Metric, PlacementComparison, Placements, Record};
 use tempfile::TempDir;
 
 use crate::inputs::Inputs;
 use crate::windows::keep_addresses;
-pub(crate) use page::{HELPS, page, section};
+pub(crate) use page::{HELPS, of_hardware, page, tables};
 pub(crate) use records::{Measured, own_folder, predict as predict_measured, read as read_records};
+#[cfg(test)]
+pub(crate) use rows::Clock;
 pub(crate) use rows::{Listed, Row, Side};
 use rows::{Program, Ratio};
 use sensitivity::{Case, Sensitivity};
@@ -30,12 +33,35 @@ pub(crate) struct Predicted {
     pub outcome: Result<Yield, String>,
 }
 
-/// A predicted yield with its range over phases.
+impl Predicted {
+    /// The yield of cycles, and that of seconds with the interval that `corun predict` prints.
+    ///
+    /// # Errors
+    /// Why nothing is predicted.
+    pub(crate) fn both(&self) -> Result<(f64, Estimate), String> {
+        let found = self.outcome.clone()?;
+        let printed = self.row.a_second(&with_model_error(SIBLINGS, &found.estimate()))?;
+        Ok((found.mean, printed))
+    }
+}
+
+/// Hardware threads of a core of every row.
+const SIBLINGS: u32 = 2;
+
+/// A predicted yield of cycles with its range over phases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Yield {
     pub mean: f64,
     pub low: f64,
     pub high: f64,
+}
+
+impl Yield {
+    /// The range of phases as an interval.
+    pub(crate) fn estimate(self) -> Estimate {
+        let Self { mean: value, low, high } = self;
+        Estimate { value, low, high, level: 0.95, blocks: 1 }
+    }
 }
 
 /// Instructions that are recorded for a page.

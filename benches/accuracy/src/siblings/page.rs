@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use corun_record::{Estimate, RecordedCore, RecordedProgram, SiblingEvidence, on_one_line};
 
-use super::rows::{Likeness, Ratio, Row, Side};
+use super::rows::{Clock, Likeness, Ratio, Row, Side};
 use super::sensitivity::{Sensitivity, Shift};
 use super::{Measured, Predicted};
 
@@ -33,26 +33,8 @@ pub(crate) fn page(
     text
 }
 
-/// The part of a core's page that has its published yields.
-pub(crate) fn section(rows: &[Predicted]) -> String {
-    match rows {
-        [] => format!("\n## SMT yields\n\n{NONE}"),
-        rows => format!("\n## SMT yields\n\n{OF_CORE}{}", tables(rows, "###")),
-    }
-}
-
-const NONE: &str = "\
-No yield of a program that can be rebuilt is known of such a core. The [page of all models](accuracy-siblings.md) has those of
-other cores, and what the assumptions of each model decide.
-";
-
-const OF_CORE: &str = "\
-Published yields of processors that the model stands for, as on the [page of all models](accuracy-siblings.md), which has their
-sources.
-";
-
 /// The rows of each side under a heading.
-fn tables(rows: &[Predicted], heading: &str) -> String {
+pub(crate) fn tables(rows: &[Predicted], heading: &str) -> String {
     let mut text = String::new();
     for (side, title) in [(Side::Tuned, "Used for tuning"), (Side::HeldOut, "Held out")] {
         let of: Vec<&Predicted> = rows.iter().filter(|one| one.row.side == side).collect();
@@ -66,22 +48,17 @@ fn tables(rows: &[Predicted], heading: &str) -> String {
 }
 
 const HOW: &str = "\
-makes this page: published SMT yields (work a second of cores whose siblings are both busy, over one busy sibling a
-core), beside what the [simulated core](siblings.md) gives for a program that stands for the published one. Rows,
-programs and the side of each row are listed in `benches/accuracy/siblings.toml`. The sides were fixed before anything
-was tuned; two rows that were held out at first (`ram` and matrixprod) were looked at since, and count as tuned.
-*Faithful* rows have the published loop or program, *proxies* work of the same kind. The range is of the phases of one
-window, and no interval of the program. Other cores are as busy as they were when the yield was published: of most rows all
-cores were, which is `--load-of-others 1`.
+makes this: published SMT yields beside what the [simulated core](siblings.md) gives for a program that stands for the published
+one.
 ";
 
 const HEADER: &str = "\
-| workload | processor | model | ratio | program | published | predicted | range | off |
-|---|---|---|---|---|---|---|---|---|
+| workload | processor | model | ratio | program | clock | published | a cycle | predicted a second | off |
+|---|---|---|---|---|---|---|---|---|---|
 ";
 
 /// The group of yields that were measured on hardware; nothing where there are none.
-fn of_hardware(measured: &[Measured]) -> String {
+pub(crate) fn of_hardware(measured: &[Measured]) -> String {
     if measured.is_empty() {
         return String::new();
     }
@@ -203,18 +180,20 @@ fn line(one: &Predicted) -> String {
         Likeness::Faithful => "faithful",
         Likeness::Proxy => "proxy",
     };
-    let predicted = match &one.outcome {
-        Ok(found) => format!(
-            "**{:.2}** | {:.2} to {:.2} | {:+.2}",
-            found.mean,
-            found.low,
-            found.high,
-            found.mean - published
+    let clock = match one.row.clock {
+        Clock::Fixed => "fixed",
+        Clock::Free => "free",
+        Clock::Unknown => "unknown",
+    };
+    let predicted = match one.both() {
+        Ok((a_cycle, Estimate { value, low, high, .. })) => format!(
+            "{a_cycle:.2} | **{value:.2}** ({low:.2} to {high:.2}) | {:+.2}",
+            value - published
         ),
         Err(reason) => format!("not predicted: {reason} | |"),
     };
     format!(
-        "| {workload} | {processor} | `{model}` | {ratio} | {likeness} | {published:.2} | {predicted} |\n"
+        "| {workload} | {processor} | `{model}` | {ratio} | {likeness} | {clock} | {published:.2} | {predicted} |\n"
     )
 }
 
@@ -222,7 +201,7 @@ fn line(one: &Predicted) -> String {
 fn summary(rows: &[&Predicted]) -> String {
     let pairs = |likeness: Option<Likeness>| -> Vec<(f64, f64)> {
         let of = rows.iter().filter(|one| likeness.is_none_or(|it| one.row.likeness == it));
-        of.filter_map(|one| Some((one.row.published, one.outcome.as_ref().ok()?.mean))).collect()
+        of.filter_map(|one| Some((one.row.published, one.both().ok()?.1.value))).collect()
     };
     let mut text = String::new();
     for (name, likeness) in [
@@ -281,6 +260,7 @@ mod tests {
             ratio: Ratio::FullToSpread,
             published,
             others: 1.0,
+            clock: Clock::Fixed,
             side,
             likeness,
             source: "a publication".to_owned(),
@@ -323,16 +303,9 @@ mod tests {
         ];
         let text = page(&rows, &[], &[], "the command");
         assert!(!text.contains("on hardware"), "{text}");
-        let unknown = section(&[]);
-        assert!(unknown.starts_with("\n## SMT yields\n\nNo yield of a program"), "{unknown}");
-        let section = section(&rows);
-        assert!(
-            section.contains("## SMT yields\n") && section.contains("### Held out\n"),
-            "{section}"
-        );
         for expected in [
-            "# How good predictions of SMT yields are\n\n    the command\n\nmakes this page",
-            "| a loop | a processor | `zen4` | full/spread | faithful | 1.20 | **1.30** | 1.29 to 1.31 | +0.10 |",
+            "# How good predictions of SMT yields are\n\n    the command\n\nmakes this:",
+            "| a loop | a processor | `zen4` | full/spread | faithful | fixed | 1.20 | 1.30 | **1.30** (",
             "| proxy | 0.80 | not predicted: no such program | | |",
             "All rows: mean absolute error 0.100 of 3 (asked: 0.10); \"helps by more than 5 %\" right in 2 of 3; the \
              best constant, 1.40, has an error of 0.200.",

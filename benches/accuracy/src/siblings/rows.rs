@@ -1,5 +1,7 @@
 //! The list of published yields and of the programs that stand for them: `benches/accuracy/siblings.toml`.
 
+use corun_predict::sibling_clock;
+use corun_record::Estimate;
 use serde::Deserialize;
 
 /// What the file has.
@@ -30,6 +32,7 @@ pub(crate) struct Row {
     pub published: f64,
     /// How busy the cores were that are not simulated, from 0 to 1, as `corun simulate --load-of-others` takes it.
     pub others: f64,
+    pub clock: Clock,
     pub side: Side,
     pub likeness: Likeness,
     /// Who published it, and of which runs the figure is.
@@ -52,6 +55,16 @@ pub(crate) enum Ratio {
     FullToSpread,
     #[serde(rename = "full/stacked")]
     FullToStacked,
+}
+
+/// What the clock of the processor was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Clock {
+    Fixed,
+    Free,
+    /// The publication does not say.
+    Unknown,
 }
 
 /// What a row may be used for.
@@ -82,6 +95,20 @@ pub(crate) struct Program {
     pub command: Vec<String>,
     /// Instructions before the window, as `corun trace --skip` takes them; of a kernel it begins with its loop.
     pub skip: Option<String>,
+}
+
+impl Row {
+    /// Work a second from work a cycle, as `corun predict` would print it of this core: where the clock was fixed, the same.
+    ///
+    /// # Errors
+    /// If the model cannot be read.
+    pub(crate) fn a_second(&self, a_cycle: &Estimate) -> Result<Estimate, String> {
+        let model = corun_model::find(&self.model).map_err(|error| error.to_string())?;
+        Ok(match self.clock {
+            Clock::Fixed => *a_cycle,
+            Clock::Free | Clock::Unknown => sibling_clock(&model).work_a_second(a_cycle),
+        })
+    }
 }
 
 impl Listed {

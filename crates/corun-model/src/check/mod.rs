@@ -11,7 +11,7 @@ use corun_record::nearest_listed;
 
 use super::places::Places;
 use super::sharing::{Policy, Sharing};
-use super::{CoreModel, sources};
+use super::{Clock, CoreModel, sources};
 
 /// A fault: the field's path, and what was expected and found.
 pub(super) type Fault = (String, String);
@@ -22,6 +22,8 @@ const MAX_ENTRIES: u32 = 1 << 20;
 const MAX_CYCLES: u32 = 1 << 12;
 /// More than any core does in one cycle.
 const MAX_PER_CYCLE: u32 = 64;
+/// No core's clock falls further when its siblings become busy.
+const MIN_CLOCK: f64 = 0.5;
 /// Resources that are used again each cycle, so that threads can take turns there.
 const ALTERNATING: [&str; 6] = [
     "front.fetch",
@@ -69,6 +71,12 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
     let clock = model.gigahertz;
     if !(clock.is_finite() && clock > 0.0 && clock <= 100.0) {
         faults.add("gigahertz", "a clock above 0 and up to 100 GHz", clock);
+    }
+    if let Some(Clock { range: [least, most], .. }) = model.clock {
+        if ![MIN_CLOCK, least, most, 1.0].is_sorted() {
+            let expected = format!("two ratios from {MIN_CLOCK} to 1, the smaller one first");
+            faults.add("clock.range", expected, format!("{least} and {most}"));
+        }
     }
     faults.file_name("timing", &model.timing);
     for (index, overlay) in model.overlays.iter().enumerate() {

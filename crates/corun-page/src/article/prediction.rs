@@ -194,7 +194,7 @@ fn stack(prediction: &Prediction, detail: Detail) -> Figure {
         rows.push(Stack {
             label: format!("beside, {}", placement.placement),
             parts: parts(&placement.stack),
-            figure: format!("{:.2} × the time", placement.slowdown.value),
+            figure: format!("{:.2} × the cycles", placement.slowdown.value),
         });
     }
     let occurs = |class: &str| rows.iter().flat_map(|it| &it.parts).any(|it| it.class == class);
@@ -359,9 +359,10 @@ pub(crate) fn pairs<'a>(predictions: impl Iterator<Item = &'a Prediction>) -> Op
                 [other] => (title.clone(), shell_words::join(other)),
                 _ => continue,
             };
-            pairs.push((own.clone(), other.clone(), placement.slowdown.value));
-            if let Some(seen) = placement.slowdown_of_other {
-                pairs.push((other, own, seen.value));
+            let time = |slowdown| it.time_beside(slowdown).value;
+            pairs.push((own.clone(), other.clone(), time(&placement.slowdown)));
+            if let Some(seen) = &placement.slowdown_of_other {
+                pairs.push((other, own, time(seen)));
             }
         }
     }

@@ -1,7 +1,9 @@
 //! The caveats of a prediction: what its figures leave out, one sentence each.
 
-use corun_model::{PredictionError, PredictionErrors};
-use corun_record::{Caveat, Estimate, MeasuredRun, MeasuredRuns, PageSize};
+use corun_model::{CoreModel, PredictionError, PredictionErrors};
+use corun_record::{
+    Caveat, Effect, Estimate, KnownBy, MeasuredRun, MeasuredRuns, PageSize, PredictedPlacement,
+};
 use corun_trace::{Ending, SourcePlace, TracePlan};
 
 use super::report::{Assessed, kernel_share_of};
@@ -24,6 +26,71 @@ fn model_error(model: &str) -> Caveat {
             100.0 * log_error
         ),
     )
+}
+
+/// Resources of a component of the cycle stack, by their paths in a model.
+fn resources_of(component: &str) -> &'static [&'static str] {
+    match component.strip_prefix("sibling: ").unwrap_or(component) {
+        "front end" => &["front.fetch", "front.predecoder", "front.decoder", "front.op_cache"],
+        "dispatch" => &["back.dispatch"],
+        "reorder buffer" => &["back.rob"],
+        "load queue" => &["memory.loads"],
+        "store queue" => &["memory.stores"],
+        "registers" => &["back.registers"],
+        "scheduler" | "ports" => &["back.schedulers"],
+        "L1I" => &["front.l1i"],
+        "L1D" => &["memory.l1d"],
+        "L2" => &["hierarchy.l2"],
+        _ => &[],
+    }
+}
+
+/// Resources that make the program slower beside its sibling, and whose sharing the model assumes.
+pub(super) fn of_assumptions(
+    placements: &[PredictedPlacement],
+    model: &CoreModel,
+) -> Option<Caveat> {
+    let resources = model.resources();
+    let assumed = |path: &&&str| resources.iter().any(|it| it.name == **path && it.is_assumed);
+    let (mut names, mut share) = (Vec::new(), 0.0);
+    let costs = placements.first()?.causes.iter().filter(|it| it.effect == Effect::Costs);
+    for cause in costs {
+        let found: Vec<&str> =
+            resources_of(&cause.component).iter().filter(assumed).copied().collect();
+        share += if found.is_empty() { 0.0 } else { cause.share };
+        names.extend(found.into_iter().filter(|it| !names.contains(it)).collect::<Vec<_>>());
+    }
+    (!names.is_empty()).then(|| {
+        Caveat::new(
+            "assumed-sharing",
+            format!(
+                "How siblings share {} on {} is assumed: {:.0} % of what grew beside the sibling is of these.",
+                names.join(", "),
+                model.name,
+                100.0 * share
+            ),
+        )
+    })
+}
+
+/// The clock that makes work a second of work a cycle; none where siblings leave it as it is.
+fn of_clock(report: &Report<'_>) -> Option<Caveat> {
+    let clock = report.sibling_clock();
+    let is_changed = clock.low < 1.0 && report.assessed().iter().any(Assessed::can_be);
+    is_changed.then(|| {
+        let sentence = match clock.known {
+            KnownBy::Measured => format!(
+                "Work a second is that of a cycle at {:.2} times the clock without busy siblings ({:.2} to {:.2}), as measured here.",
+                clock.ratio, clock.low, clock.high
+            ),
+            KnownBy::Published | KnownBy::Assumed => format!(
+                "How far busy siblings lower the clock is not known: the interval of work a second goes down to {:.2} times the \
+                 clock without them ({}).",
+                clock.low, clock.source
+            ),
+        };
+        Caveat::new("sibling-clock", sentence)
+    })
 }
 
 /// The part of a slice's refills that may come late, if they are to be over.
@@ -67,6 +134,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     ]);
     let assessed = report.assessed();
     caveats.extend(assessed.iter().any(Assessed::can_be).then(model_error_caveat));
+    caveats.extend(of_clock(report));
     let changed = assessed.iter().filter(|it| it.setting.is_some() && !it.can_be());
     caveats.extend(changed.map(|it| {
         let arm = format!("{} with {}", it.placement, it.setting.unwrap_or_default());

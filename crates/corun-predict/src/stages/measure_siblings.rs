@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use corun_machine::Machine;
+use corun_measure::caveats::clock_ratio;
 use corun_measure::experiment::Observer;
 use corun_measure::{MeasureError, Measurement, Request, WorkRequest};
 use corun_record::{
@@ -53,6 +54,7 @@ impl SiblingRuns {
     }
 
     fn from_run(cpus: Vec<u32>, asked: &MeasureSiblings<'_>, run: Run) -> Self {
+        let clock = clock_ratio(&run.arms, &run.samples, ["full", "spread"]);
         let is_yield = |it: &Observation| {
             matches!(it.metric, Metric::SmtYield | Metric::MultitaskingGain)
                 && !it.arm.contains('/')
@@ -73,6 +75,7 @@ impl SiblingRuns {
                 evidence: asked.evidence,
                 blocks: run.design.blocks,
                 elapsed_s: run.elapsed_s,
+                clock,
             }),
             observations,
             caveats: run.caveats.into_iter().map(of_run).collect(),

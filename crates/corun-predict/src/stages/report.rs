@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use corun_measure::machine_summary;
 use corun_model::PredictionErrors;
 use corun_record::{
-    Answer, ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric,
+    Answer, ClockSource, Document, Ending, Estimate, KnownBy, MeasuredRun, MeasuredRuns, Metric,
     Observation, OtherProgram, Placement, PredictedCore, PredictedPlacement, PredictedVerdict,
-    PredictedWindow, Prediction, SkippedPart, Source, TracedPart, WhatIf,
+    PredictedWindow, Prediction, SiblingClock, SkippedPart, Source, TracedPart, WhatIf,
 };
 use corun_sim::{Spread, plausible};
 use corun_stats::decide_predicted;
@@ -18,7 +18,9 @@ use super::{
     SiblingRuns, SimulatedRun, StackedRun, ThreadsRun, caveats,
 };
 use crate::estimate::{LEVEL, over, repeated, with_error, with_missing};
-use crate::siblings::{self, Threads, slowdown, with_model_error, work, work_of_two};
+use crate::siblings::{
+    self, Threads, sibling_clock, slowdown, with_model_error, work, work_of_two,
+};
 use crate::{Core, Job, blamed};
 
 /// A change of the core's work below this share is none: a model does not know it better.
@@ -65,6 +67,7 @@ impl Report<'_> {
             if not_predicted.is_none() { self.placements() } else { Vec::new() }.into_iter();
         let (beside, too_large): (Vec<_>, Vec<_>) = placements.unzip();
         let mut caveats = caveats::of(&self);
+        caveats.extend(caveats::of_assumptions(&beside, core.model));
         caveats.extend(caveats::without_lines(too_large.concat()));
         Prediction {
             format: Prediction::FORMAT.to_owned(),
@@ -109,10 +112,27 @@ impl Report<'_> {
                 is_own: core.is_own,
                 ghz,
                 clock,
+                sibling_clock: Some(self.sibling_clock()),
                 memory: self.fitted.memory.clone(),
             },
             measured: self.measured.runs.clone(),
         }
+    }
+
+    /// Clock beside busy siblings: as measured on this core, else as the model has it.
+    pub(super) fn sibling_clock(&self) -> SiblingClock {
+        let measured = self.siblings.measured.as_ref().filter(|_| self.core.is_own);
+        if let Some(ratio) = measured.and_then(|it| it.clock) {
+            let source = "clocks of this machine, spread and full".to_owned();
+            return SiblingClock {
+                ratio,
+                low: ratio,
+                high: ratio,
+                known: KnownBy::Measured,
+                source,
+            };
+        }
+        sibling_clock(self.core.model)
     }
 
     /// Cycles of the run with the interval of the choice of windows.
@@ -149,9 +169,9 @@ impl Report<'_> {
 
     /// Verdict on sharing the core, of each placement that has a yield.
     fn verdicts(&self) -> Vec<PredictedVerdict> {
-        let all = self.assessed();
+        let (all, clock) = (self.assessed(), self.sibling_clock());
         let known = all.iter().filter(|it| it.setting.is_none() && it.can_be());
-        known.filter_map(Assessed::verdict).collect()
+        known.filter_map(|it| it.verdict(&clock)).collect()
     }
 
     /// Every placement on every model.
@@ -226,28 +246,32 @@ impl Report<'_> {
     }
 
     fn what_if(&self) -> Vec<WhatIf> {
-        let all = self.assessed();
+        let (all, clock) = (self.assessed(), self.sibling_clock());
         let changed = all.iter().filter(|it| it.can_be()).filter_map(|it| {
             let setting = it.setting?.to_owned();
-            Some(WhatIf { setting, placement: it.placement, estimate: it.ratio_of_work()? })
+            Some(WhatIf { setting, placement: it.placement, estimate: it.ratio(&clock)? })
         });
         changed.collect()
     }
 
     /// Observations beside siblings, for each placement.
     fn beside_observations(&self) -> Vec<Observation> {
-        let all = self.assessed();
+        let (all, clock) = (self.assessed(), self.sibling_clock());
         let spread = Placement::Spread(None);
         let of_placement = |it: &Assessed<'_>| {
-            let (value, own) = (it.ratio_of_work()?, it.slowdown?);
+            let (value, own) = (it.ratio(&clock)?, clock.time(&it.slowdown?));
             let metric = it.metric();
+            let a_cycle = (metric == Metric::SmtYield).then(|| it.work_a_cycle()).flatten();
+            let a_cycle =
+                a_cycle.map(|work| predicted(Metric::YieldInCycles, it.placement, spread, work));
             let stacked = self.stacked.predicted.as_ref().filter(|_| metric == Metric::SmtYield);
             let gain = stacked.map(|stacked| over(&value, &stacked.work));
             let gain = gain.map(|gain| {
                 predicted(Metric::MultitaskingGain, it.placement, Placement::Stacked, gain)
             });
             let own = predicted(Metric::SiblingSlowdown, it.placement, spread, own);
-            Some([predicted(metric, it.placement, spread, value), own].into_iter().chain(gain))
+            let seconds = [predicted(metric, it.placement, spread, value), own];
+            Some(seconds.into_iter().chain(a_cycle).chain(gain))
         };
         let known = all.iter().filter(|it| it.setting.is_none() && it.can_be());
         let of_turns = self
@@ -374,9 +398,9 @@ impl Assessed<'_> {
     }
 
     /// Verdict on the siblings; none for `packed`, which has a ratio of times.
-    fn verdict(&self) -> Option<PredictedVerdict> {
+    fn verdict(&self, clock: &SiblingClock) -> Option<PredictedVerdict> {
         let metric = Some(self.metric()).filter(|it| *it == Metric::SmtYield)?;
-        let with_model_error = self.ratio_of_work()?;
+        let ratio = self.ratio(clock)?;
         let own = self.slowdown?;
         let simulated = match self.of_other {
             // The furthest that the two together can be.
@@ -389,7 +413,7 @@ impl Assessed<'_> {
                 [all.low, all.high]
             }
         };
-        let limits = [with_model_error.low, with_model_error.high];
+        let limits = [ratio.low, ratio.high];
         Some(PredictedVerdict {
             metric,
             arm: self.placement.to_string(),
@@ -400,10 +424,14 @@ impl Assessed<'_> {
         })
     }
 
-    /// Work of the core over that of a core with one thread, with the model's error; of `packed` the time of its workers
-    /// over that on cores of their own.
-    fn ratio_of_work(&self) -> Option<Estimate> {
-        let yielded = with_model_error(self.threads, &self.work()?);
+    /// Work of the core a cycle over that of a core with one thread, with the model's error.
+    fn work_a_cycle(&self) -> Option<Estimate> {
+        Some(with_model_error(self.threads, &self.work()?))
+    }
+
+    /// The same a second; of `packed` the time of its workers over that on cores of their own.
+    fn ratio(&self, clock: &SiblingClock) -> Option<Estimate> {
+        let yielded = clock.work_a_second(&self.work_a_cycle()?);
         Some(match (self.placement, self.of_other) {
             // The time of as many copies on fewer cores.
             (Placement::Packed(_), None) => work(self.threads, &yielded),

@@ -13,7 +13,8 @@ use crate::tables::Table;
 use crate::top_down::Category;
 
 /// Kinds of caveats that hold for every prediction.
-const OF_EVERY_PREDICTION: [&str; 3] = ["alone", "model-error", "sibling-model-error"];
+const OF_EVERY_PREDICTION: [&str; 4] =
+    ["alone", "model-error", "sibling-model-error", "sibling-clock"];
 
 /// The prediction with its answer, on one screen.
 pub fn prediction_on_screen(prediction: &Prediction, view: &View) -> String {

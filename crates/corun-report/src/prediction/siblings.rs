@@ -162,7 +162,21 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     }
     let work = work(prediction, placement)?;
     let verdict = word(verdict(prediction, placement));
-    let times = format!("{:.2}", placement.slowdown.value);
+    let times = format!("{:.2}", prediction.time_beside(&placement.slowdown).value);
+    let a_cycle = figure(prediction, placement, Metric::YieldInCycles);
+    // Of a clock that may fall, and how far is not known, only the interval is of seconds.
+    let of_work = match a_cycle {
+        None => format!("{} times the work of one ({})", ratio(&work), interval(&work)),
+        Some(it) if it.value == work.value => {
+            format!("{} times the work of one a cycle ({} a second)", ratio(&work), interval(&work))
+        }
+        Some(it) => format!(
+            "{} times the work of one ({}) a second, {} a cycle",
+            ratio(&work),
+            interval(&work),
+            ratio(&it)
+        ),
+    };
     if !is_sensible(&work) {
         return Some(format!(
             "A busy sibling {verdict}: how much work a core of {core} then does is {TOO_UNCERTAIN}; the program takes {times} \
@@ -171,18 +185,13 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     }
     Some(match &placement.slowdown_of_other {
         Some(other) => format!(
-            "Sharing a core of {core} {verdict}: the two programs do {} times the work of one ({}); the program \
-             takes {times} times as long as alone, the other one {} times.",
-            ratio(&work),
-            interval(&work),
-            format_args!("{:.2}", other.value)
+            "Sharing a core of {core} {verdict}: the two programs do {of_work}; the program takes {times} times as long \
+             as alone, the other one {:.2} times.",
+            prediction.time_beside(other).value
         ),
         None => format!(
-            "A busy sibling {verdict}: {} of {core} do {} times the work of one ({}); each takes {times} times \
-             as long as alone.",
+            "A busy sibling {verdict}: {} of {core} do {of_work}; each takes {times} times as long as alone.",
             workers(placement, "on a core"),
-            ratio(&work),
-            interval(&work)
         ),
     })
 }
@@ -229,7 +238,7 @@ pub(super) fn picture(prediction: &Prediction, columns: u16) -> String {
             limits: Some([work.low, work.high]),
             columns: vec![
                 format!("{} ({})", ratio(&work), interval(&work)),
-                format!("{:.2}", placement.slowdown.value),
+                format!("{:.2}", prediction.time_beside(&placement.slowdown).value),
             ],
         });
     }
@@ -384,8 +393,8 @@ fn recommendation(prediction: &Prediction) -> Option<(String, bool)> {
     work(prediction, first)?;
     let pair = first.slowdown_of_other.is_some();
     let what = if pair { "these two" } else { "copies of it" };
-    let slowest = first.slowdown_of_other.as_ref().map_or(0.0, |other| other.value);
-    let slowdown = first.slowdown.value.max(slowest);
+    let times = [Some(&first.slowdown), first.slowdown_of_other.as_ref()].into_iter().flatten();
+    let slowdown = times.map(|it| prediction.time_beside(it).value).fold(0.0, f64::max);
     // What is below the practical bound is no reason to keep a sibling idle.
     let arm = first.placement.to_string();
     let practical =
@@ -433,7 +442,7 @@ pub(crate) fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
             ipc.clone(),
             it.placement.to_string(),
             shown,
-            format!("{:.2}", it.slowdown.value),
+            format!("{:.2}", prediction.time_beside(&it.slowdown).value),
             verdict.to_owned(),
         ]
     };

@@ -1,10 +1,10 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    Answer, BlamedCode, CalibratedField, Cause, Caveat, Document, Effect, MachineSummary,
+    Answer, BlamedCode, CalibratedField, Cause, Caveat, Document, Effect, KnownBy, MachineSummary,
     MeasuredRun, MeasuredSiblings, MissRate, Observation, Placement, PredictedCore,
-    PredictedPlacement, PredictedVerdict, PredictedWindow, SiblingEvidence, SimulationCost,
-    StackShare, TracedPart, WhatIf,
+    PredictedPlacement, PredictedVerdict, PredictedWindow, SiblingClock, SiblingEvidence,
+    SimulationCost, StackShare, TracedPart, WhatIf,
 };
 
 use super::*;
@@ -53,6 +53,7 @@ fn prediction() -> Prediction {
         },
         ending: corun_record::Ending::completed(),
         core: PredictedCore {
+            sibling_clock: None,
             model: "zen3".to_owned(),
             title: "a core".to_owned(),
             reason: "this host's own".to_owned(),
@@ -374,6 +375,7 @@ fn a_measured_yield_stands_below_the_predicted_one() {
             evidence: SiblingEvidence::Topology,
             blocks: 9,
             elapsed_s: 12.0,
+            clock: None,
         });
         let (low, high) = (value - half, value + half);
         prediction.observations.push(Observation {
@@ -446,9 +448,36 @@ fn several_cores_are_a_table_that_names_the_best_and_the_worst() {
     );
 }
 
+/// The prediction where busy siblings lower the clock, so that its yield of a second is not that of a cycle.
+fn at_clock(mut prediction: Prediction, ratio: f64) -> Prediction {
+    let source = "a publication".to_owned();
+    let clock = SiblingClock { ratio, low: 0.9, high: 1.0, known: KnownBy::Published, source };
+    let is_yield = |it: &&mut Observation| it.metric == Metric::SmtYield;
+    let seen = prediction.observations.iter_mut().find(is_yield).expect("a yield");
+    let a_cycle = Observation { metric: Metric::YieldInCycles, ..seen.clone() };
+    seen.estimate = clock.work_a_second(&a_cycle.estimate);
+    prediction.observations.push(a_cycle);
+    prediction.core.sibling_clock = Some(clock);
+    prediction
+}
+
+#[test]
+fn work_a_second_and_work_a_cycle_are_both_said() {
+    let said = |ratio| answers(&at_clock(beside(1.25, 0.05), ratio)).remove(0);
+    assert_eq!(
+        said(0.95),
+        "A busy sibling helps: two copies on a core of zen3 do 1.52 times the work of one (1.40 to 1.65) a second, 1.60 a \
+         cycle; each takes 1.32 times as long as alone."
+    );
+    let unknown = said(1.0);
+    let expected =
+        "do 1.60 times the work of one a cycle (1.40 to 1.65 a second); each takes 1.25 times";
+    assert!(unknown.contains(expected), "{unknown}");
+}
+
 #[test]
 fn a_prediction_fits_a_screen_with_its_answer_last() {
-    let mut beside = beside(1.25, 0.05);
+    let mut beside = at_clock(beside(1.25, 0.05), 0.95);
     let caveat = |kind: &str| {
         Caveat::new(kind, "A sentence of some length that says what is not known of it. ".repeat(3))
     };

@@ -363,7 +363,8 @@ fn every_form_is_shown_from_the_document_that_it_writes() {
     };
     assert_eq!(counted(Placement::Full(None)), [2, 2], "cycles of each phase");
     assert!(placed.body.comparisons.iter().any(|it| it.metric == Metric::SmtYield));
-    assert!(placed.caveats.iter().any(|it| it.kind == "short-window"), "{:?}", placed.caveats);
+    let has = |kind: &str| placed.caveats.iter().any(|it| it.kind == kind);
+    assert!(has("short-window") && has("cycles"), "{:?}", placed.caveats);
     let varied = ["--placement=spread,full", "--phases=1", "--resources"];
     let varied =
         is_one_document::<Placements>(&[&both[..], &varied].concat(), placements_to_terminal);

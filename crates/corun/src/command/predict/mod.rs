@@ -105,7 +105,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["no_measure", "beside", "from_call"])]
     measure: bool,
     /// Write the measured yield with the predicted one into the folder DIR, without anything personal, for the table of
-    /// docs/accuracy-siblings.md; measures as --measure does
+    /// docs/accuracy.md; measures as --measure does
     #[arg(long, value_name = "DIR", conflicts_with_all = ["no_measure", "beside", "from_call"])]
     record: Option<PathBuf>,
     /// Keep the trace in FILE

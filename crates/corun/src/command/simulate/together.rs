@@ -81,6 +81,10 @@ pub(super) fn run(
     };
     caveats.extend(caveats::of_timing_rows(timings.usage()));
     let (comparisons, refused) = placements::comparisons(&outcomes);
+    let has_siblings = comparisons
+        .iter()
+        .any(|it| matches!(it.placement, Placement::Full(_) | Placement::Packed(_)));
+    caveats.extend(has_siblings.then(|| Caveat::new("cycles", OF_CYCLES)));
     let answer = Placements {
         core: document::core(model, arguments),
         pages: setup.pages,
@@ -95,6 +99,9 @@ pub(super) fn run(
     exports.write(&answer, |answer| placements_to_terminal(answer, terminal::width()), json)?;
     Ok(code(Exit::Done))
 }
+
+const OF_CYCLES: &str = "\
+Ratios are of work a cycle: how busy siblings change the clock is not simulated; `corun predict` gives work a second, too.";
 
 /// Simulates placements that others are compared with once more, their workers begun where those of the others begin, so
 /// that each figure compares the same instructions after the same warm-up.

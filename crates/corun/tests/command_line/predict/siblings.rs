@@ -1,7 +1,7 @@
 //! Programs beside themselves, beside others, and with threads of their own.
 
 use corun_record::{
-    Answer, Document, Effect, Metric, Placement, Prediction, PredictionTable, Source,
+    Answer, Document, Effect, KnownBy, Metric, Placement, Prediction, PredictionTable, Source,
 };
 
 use super::{counts, kinds, predict, read};
@@ -27,7 +27,16 @@ fn a_busy_sibling_is_predicted_with_its_interval_and_causes() {
     assert!(1.0 < slowdown.value && slowdown.value < 2.2, "{slowdown:?}");
     assert!(slowdown.low < slowdown.value && slowdown.value < slowdown.high, "{slowdown:?}");
     let work = prediction.estimate(Metric::SmtYield, Source::Predicted).expect("a yield");
-    assert!((work.value - 2.0 / slowdown.value).abs() < 1e-9);
+    let a_cycle = prediction.estimate(Metric::YieldInCycles, Source::Predicted).expect("a yield");
+    assert!((a_cycle.value - 2.0 / slowdown.value).abs() < 1e-9);
+    let clock = prediction.core.sibling_clock.as_ref().expect("the model's");
+    assert!(
+        (clock.low, clock.high) == (0.887, 1.0) && clock.known == KnownBy::Assumed,
+        "{clock:?}"
+    );
+    let seconds = clock.work_a_second(a_cycle);
+    assert!((work.value - seconds.value).abs() + (work.low - seconds.low).abs() < 1e-9, "{work:?}");
+    assert!(kinds(&prediction).contains(&"sibling-clock"), "{:?}", kinds(&prediction));
     let sum: f64 = full.stack.iter().map(|part| part.share).sum();
     assert!((sum - 1.0).abs() < 1e-6, "{sum}");
     assert!(!full.causes.is_empty() && full.apart.is_some());
@@ -69,7 +78,7 @@ fn several_cores_are_a_table_and_another_program_can_run_beside() {
     let [full] = &pair.beside[..] else { panic!("{:?}", pair.beside) };
     assert_eq!(full.beside[0][1..], ["-c", "echo a; echo b"]);
     let other = full.slowdown_of_other.expect("the other one's");
-    let work = pair.estimate(Metric::SmtYield, Source::Predicted).expect("a yield");
+    let work = pair.estimate(Metric::YieldInCycles, Source::Predicted).expect("a yield");
     assert!((work.value - 1.0 / full.slowdown.value - 1.0 / other.value).abs() < 1e-9);
 }
 
@@ -175,8 +184,9 @@ fn a_program_with_a_number_of_threads_has_them_on_one_core() {
         let mut command = corun(["predict", "--quiet", "--model=zen4", "--no-measure", "--whole"]);
         read(&Outcome::of(command.args(options).arg("--json=-").args(&words)))
     };
-    let yield_of =
-        |it: &Prediction| it.estimate(Metric::SmtYield, Source::Predicted).expect("a yield").value;
+    let yield_of = |it: &Prediction| {
+        it.estimate(Metric::YieldInCycles, Source::Predicted).expect("a yield").value
+    };
     let per_worker = || predicted(&["--work=per-worker"]);
     let prediction = per_worker();
     let [full] = &prediction.beside[..] else { panic!("{:?}", prediction.beside) };
@@ -230,7 +240,8 @@ fn threads_of_a_program_can_be_packed() {
     assert!(packed.is_one_process && packed.threads == 2, "{packed:?}");
     let time = prediction.estimate(Metric::CoreEquivalence, Source::Predicted).expect("a ratio");
     assert!((0.95..2.5).contains(&time.value), "{time:?}");
-    assert!((time.value - packed.slowdown.value).abs() < 1e-9, "{time:?} {packed:?}");
+    let of_cycles = prediction.time_beside(&packed.slowdown).value;
+    assert!((time.value - of_cycles).abs() < 1e-9, "{time:?} {packed:?}");
 }
 
 #[test]

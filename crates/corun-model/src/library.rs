@@ -148,6 +148,12 @@ impl CoreModel {
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         model.name = on_one_line(stem.unwrap_or(file));
         model.base = base;
+        // Of its base's sources a variant has those that it still names.
+        for name in model.unnamed_sources() {
+            if places.is_inherited(&format!("sources.{name}")) {
+                model.sources.remove(&name);
+            }
+        }
         let faults = check::faults(&model, &places);
         match faults.is_empty() {
             true => Ok(model),

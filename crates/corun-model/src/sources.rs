@@ -1,5 +1,7 @@
 //! Every figure of a model names its source: what names what, and which tables name one.
 
+use std::collections::BTreeSet;
+
 use super::CoreModel;
 use super::sharing::Sharing;
 
@@ -74,6 +76,15 @@ impl CoreModel {
             all.extend(tlb.iter().map(|tlb| (format!("hierarchy.{name}"), &tlb.sharing)));
         }
         all
+    }
+
+    /// The sources that no table and no estimate names.
+    pub(super) fn unnamed_sources(&self) -> Vec<String> {
+        let references = self.references();
+        let of_tables = references.iter().flat_map(|(_, it)| named(it));
+        let of_estimates = self.estimates.values().flat_map(|it| named_sources(it));
+        let named: BTreeSet<&str> = of_tables.chain(of_estimates).collect();
+        self.sources.keys().filter(|it| !named.contains(it.as_str())).cloned().collect()
     }
 
     /// The references to sources, by the path of the field that holds them.

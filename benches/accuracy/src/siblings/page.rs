@@ -306,7 +306,7 @@ mod tests {
         for expected in [
             "# How good predictions of SMT yields are\n\n    the command\n\nmakes this:",
             "| a loop | a processor | `zen4` | full/spread | faithful | fixed | 1.20 | 1.30 | **1.30** (",
-            "| proxy | 0.80 | not predicted: no such program | | |",
+            "| proxy | fixed | 0.80 | not predicted: no such program | | |",
             "All rows: mean absolute error 0.100 of 3 (asked: 0.10); \"helps by more than 5 %\" right in 2 of 3; the \
              best constant, 1.40, has an error of 0.200.",
             "Proxies: mean absolute error 0.000 of 1",

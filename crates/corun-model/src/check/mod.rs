@@ -82,10 +82,8 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
     for (index, overlay) in model.overlays.iter().enumerate() {
         faults.file_name(&format!("overlays.{index}"), overlay);
     }
-    let mut unused: Vec<&str> = model.sources.keys().map(String::as_str).collect();
     for (path, reference) in model.references() {
         for name in sources::named(reference) {
-            unused.retain(|source| *source != name);
             if !model.sources.contains_key(name) {
                 faults.unknown(&path, name, model.sources.keys().map(String::as_str));
             }
@@ -103,10 +101,8 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
         if let Some(sources) = sources::of_fit(reason) {
             faults.fit(&path, model, sources);
         }
-        unused.retain(|source| sources::named_sources(reason).all(|name| name != *source));
     }
-    unused.retain(|source| !places.is_inherited(&format!("sources.{source}")));
-    for name in unused {
+    for name in model.unnamed_sources() {
         let expected = "a source that a table or an estimate names";
         faults.add(format!("sources.{name}"), expected, "one that none names");
     }

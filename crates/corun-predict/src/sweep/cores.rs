@@ -53,7 +53,7 @@ fn named(models: &[String]) -> Result<Vec<String>, PredictError> {
     let mut all: Vec<String> = Vec::new();
     for name in models {
         let named: Vec<String> = match name.as_str() {
-            "all" => corun_model::names().map(str::to_owned).collect(),
+            "all" => designs()?,
             name => vec![name.to_owned()],
         };
         for name in named {
@@ -63,6 +63,12 @@ fn named(models: &[String]) -> Result<Vec<String>, PredictError> {
         }
     }
     Ok(all)
+}
+
+/// The models that are no variants of others: one a design of a core.
+fn designs() -> Result<Vec<String>, PredictError> {
+    let models = corun_model::designs().map_err(PredictError::Model)?;
+    Ok(models.into_iter().map(|it| it.name).collect())
 }
 
 #[cfg(test)]
@@ -88,9 +94,9 @@ mod tests {
     }
 
     #[test]
-    fn all_are_all_models_once() {
+    fn all_are_all_designs_once() {
         let found = core_variants(&["zen4".to_owned(), "all".to_owned()], &[]).unwrap();
-        assert_eq!(found.len(), corun_model::names().count());
+        assert_eq!(found.len(), corun_model::designs().unwrap().len());
         assert_eq!(found[0].model, "zen4");
     }
 

@@ -89,7 +89,9 @@ impl Bandwidth {
     #[inline]
     pub(super) fn most(&self) -> MostAccesses {
         let Rates { loads, vector_loads, stores, vector_stores } = self.whole;
-        MostAccesses { loads: vector_loads.min(loads), stores: vector_stores.min(stores) }
+        // With more of them than loads, a load of twice the width is two.
+        let wide = if vector_loads > loads { vector_loads / 2 } else { vector_loads };
+        MostAccesses { loads: wide.min(loads), stores: vector_stores.min(stores) }
     }
 
     /// Takes what a thread's access needs, if this cycle has that.

@@ -285,7 +285,7 @@ fn some_near_identical_loops_have_near_identical_yields() {
 
 /// The forms of all forty.
 #[test]
-#[ignore = "takes long: scripts/test deep"]
+#[ignore = "takes minutes: CORUN_THOROUGH=1 scripts/test deep"]
 fn all_near_identical_loops_have_near_identical_yields() {
     Suite::of(|_| true).check();
 }

@@ -59,6 +59,7 @@ pub struct CapacityCurve {
     /// Observations that follow from the samples.
     pub observations: Vec<Observation>,
     /// Every sample of every finished block.
+    #[serde(deserialize_with = "crate::whole_list::read")]
     pub samples: Vec<Sample>,
 }
 

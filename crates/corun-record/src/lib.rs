@@ -51,6 +51,7 @@ mod trace_info;
 mod trace_plan;
 mod tree;
 mod trend;
+mod whole_list;
 mod workload;
 mod yields;
 

@@ -45,6 +45,7 @@ pub struct Run {
     /// Limits of trust, a sentence each.
     pub caveats: Vec<Caveat>,
     /// Every sample of every finished block.
+    #[serde(deserialize_with = "crate::whole_list::read")]
     pub samples: Vec<Sample>,
 }
 

@@ -34,6 +34,7 @@ pub struct ThreadSweep {
     /// Observations that follow from the samples.
     pub observations: Vec<Observation>,
     /// Every sample of every finished block.
+    #[serde(deserialize_with = "crate::whole_list::read")]
     pub samples: Vec<Sample>,
 }
 

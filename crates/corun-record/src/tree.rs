@@ -39,7 +39,7 @@ impl Tree {
                 for (name, value) in own {
                     match fields.iter_mut().find(|(known, _)| *known == name) {
                         Some((_, below)) => {
-                            *below = value.over(std::mem::replace(below, Self::Absent))
+                            *below = value.over(std::mem::replace(below, Self::Absent));
                         }
                         None => fields.push((name, value)),
                     }

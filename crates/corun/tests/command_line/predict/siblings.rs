@@ -269,7 +269,7 @@ fn the_other_program_and_a_built_in_workload_are_in_the_document() {
 fn a_reason_names_the_instruction_and_its_source_line() {
     let scratch = Scratch::new();
     let source = "int main(int count, char **words) {\n    int value = 1000000000;\n    \
-                  for (int round = 0; round < 100000; round++)\n        \
+                  for (int round = 0; round < 1000000; round++)\n        \
                   value = value / (count + 1) + 1000;\n    return value == 0;\n}\n";
     std::fs::write(scratch.path().join("divide.c"), source).unwrap();
     let mut compiler = std::process::Command::new("cc");
@@ -277,7 +277,7 @@ fn a_reason_names_the_instruction_and_its_source_line() {
         .args(["-O1", "-g", "-o"])
         .args(["divide", "divide.c"].map(|it| scratch.path().join(it)));
     assert!(compiler.status().unwrap().success());
-    let options = ["--no-measure", "--model=zen4", "--sample=60:4k", "--warmup=20k"];
+    let options = ["--no-measure", "--model=zen4", "--sample=20:20k", "--warmup=50k"];
     let of = |json: &[&str]| {
         let program = scratch.path().join("divide");
         Outcome::of(corun(["predict", "--quiet"]).args(options).args(json).arg(program))

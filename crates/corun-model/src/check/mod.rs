@@ -72,11 +72,11 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
     if !(clock.is_finite() && clock > 0.0 && clock <= 100.0) {
         faults.add("gigahertz", "a clock above 0 and up to 100 GHz", clock);
     }
-    if let Some(Clock { range: [least, most], .. }) = model.clock {
-        if ![MIN_CLOCK, least, most, 1.0].is_sorted() {
-            let expected = format!("two ratios from {MIN_CLOCK} to 1, the smaller one first");
-            faults.add("clock.range", expected, format!("{least} and {most}"));
-        }
+    if let Some(Clock { range: [least, most], .. }) = model.clock
+        && ![MIN_CLOCK, least, most, 1.0].is_sorted()
+    {
+        let expected = format!("two ratios from {MIN_CLOCK} to 1, the smaller one first");
+        faults.add("clock.range", expected, format!("{least} and {most}"));
     }
     faults.file_name("timing", &model.timing);
     for (index, overlay) in model.overlays.iter().enumerate() {

@@ -152,9 +152,14 @@ impl Known {
              yields: of the yield itself.\n\n| core | programs | blocks | yields | use it for | not for |\n\
              |---|---|---|---|---|---|\n",
         );
+        let mut unknown = Vec::new();
         for core in corun_model::names() {
             let (programs, blocks) = (self.of_programs(core), self.of_blocks(core));
             let (yields, right) = self.of_yields(core);
+            if programs.is_none() && blocks.is_none() && yields.is_none() {
+                unknown.push(format!("`{core}`"));
+                continue;
+            }
             let shown = programs.as_ref().map_or("none".to_owned(), |it| {
                 format!(
                     "{:.0} %, {:.0} %; {} of {} inside",
@@ -196,6 +201,12 @@ impl Known {
             )
             .expect("a string takes everything");
         }
+        writeln!(
+            text,
+            "\nOf {} nothing held out was measured: how good they are is not known.",
+            unknown.join(", ")
+        )
+        .expect("a string takes everything");
         text
     }
 

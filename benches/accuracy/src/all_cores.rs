@@ -139,7 +139,7 @@ fn holds(Estimate { low, high, .. }: &Estimate, truth: f64) -> bool {
     *low <= truth && truth <= *high
 }
 
-/// The least rank correlation of blocks by which the faster of two loops can be told.
+/// The least rank correlation of blocks with which predictions rank two loops.
 const RANKED: f64 = 0.93;
 /// The fewest rows, and the share of them, whose sign is right where siblings may be judged.
 const JUDGED: (usize, f64) = (5, 0.8);
@@ -314,7 +314,7 @@ impl Known {
             let worst: Vec<String> = worst.iter().take(WORST).map(line).collect();
             writeln!(
                 text,
-                "\nWorst of what is held out, predicted for measured: {}.",
+                "\nLargest errors of held-out blocks, predicted for measured: {}.",
                 worst.join(", ")
             )
             .expect("a string takes everything");

@@ -1,4 +1,4 @@
-//! How good corun's predictions are, beside how fast they are made; makes docs/accuracy.md by the command that stands in it.
+//! Accuracy and speed of corun's predictions; makes docs/accuracy.md by the command that stands in it.
 //!
 //! Programs and loops through memory are predicted on this host's core and measured here by `corun predict`, or predicted beside
 //! what was recorded of another core; published SMT yields are predicted from programs that are traced here. The page over all
@@ -171,7 +171,7 @@ fn failed(error: ExportError) -> String {
     format!("{error}\n{}", error.next_step())
 }
 
-/// What was recorded of the programs; none if they are measured here.
+/// Recorded measurements of the programs; none if they are measured here.
 ///
 /// # Errors
 /// If the file is no such record, or nothing was measured on the core that is asked for.

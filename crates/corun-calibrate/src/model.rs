@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use corun_model::{
-    CoreModel, FORMAT, ModelError, VERSION, host_core, named_sources, published_figure, suited,
+    CoreModel, FORMAT, Fit, ModelError, VERSION, host_core, named_sources, published_figure, suited,
 };
 
 use crate::figure::Figure;
@@ -51,9 +51,10 @@ pub fn base_model(asked: Option<&str>) -> Result<(CoreModel, String), CalibrateE
     let Some(suited) = host.as_ref().and_then(suited) else {
         return Err(CalibrateError::NoBase { found: core });
     };
-    let reason = match suited.instead_of {
-        None => format!("this host's own design, {core}"),
-        Some(design) => format!("the nearest model to this host's {core}, {design}"),
+    let reason = match suited.fit {
+        Fit::Own => format!("this host's own design, {core}"),
+        Fit::PCores => format!("that of this host's P cores, {core}"),
+        Fit::Nearest(design) => format!("the nearest model to this host's {core}, {design}"),
     };
     Ok((found(suited.model)?, reason))
 }

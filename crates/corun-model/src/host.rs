@@ -23,8 +23,19 @@ pub struct HostCore {
 pub struct Suited {
     /// The model's name.
     pub model: &'static str,
-    /// The design of the core, where it is another than the model's.
-    pub instead_of: Option<&'static str>,
+    /// Likeness of the model to the core.
+    pub fit: Fit,
+}
+
+/// Likeness of a model to a core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// The model is of the core's own design.
+    Own,
+    /// The model is of the P cores of a machine that has E cores, too.
+    PCores,
+    /// There is no model of the core's design, which is named.
+    Nearest(&'static str),
 }
 
 impl fmt::Display for HostCore {
@@ -104,7 +115,7 @@ fn intel(family: u32, model: u32) -> Option<Suited> {
             Some(near("sunny-cove", "Tiger Lake, the same core with other caches"))
         }
         (0x06, 0x8f | 0xcf) => Some(same("golden-cove")),
-        (0x06, 0x97 | 0x9a) => Some(near("alder-lake", HYBRID)),
+        (0x06, 0x97 | 0x9a) => Some(p_cores("alder-lake")),
         (0x06, 0xb7 | 0xba | 0xbf) => Some(near(
             "alder-lake",
             "Raptor Lake, whose P cores are the same with a larger L2; of its E cores there is no model",
@@ -126,16 +137,17 @@ fn intel(family: u32, model: u32) -> Option<Suited> {
     }
 }
 
-/// Cores of two kinds share a family and a model.
-const HYBRID: &str =
-    "of a hybrid machine: the model is that of its P cores, of its E cores there is none";
-
 fn same(model: &'static str) -> Suited {
-    Suited { model, instead_of: None }
+    Suited { model, fit: Fit::Own }
+}
+
+/// Cores of both kinds have the same family and model.
+fn p_cores(model: &'static str) -> Suited {
+    Suited { model, fit: Fit::PCores }
 }
 
 fn near(model: &'static str, design: &'static str) -> Suited {
-    Suited { model, instead_of: Some(design) }
+    Suited { model, fit: Fit::Nearest(design) }
 }
 
 #[cfg(test)]
@@ -186,7 +198,6 @@ mod tests {
             ("HygonGenuine", 24, 0x00, "zen2", "a Zen core by Hygon"),
             ("GenuineIntel", 6, 0x2a, "ivy-bridge", "Sandy Bridge"),
             ("GenuineIntel", 6, 0x3c, "coffee-lake", "Haswell"),
-            ("GenuineIntel", 6, 0x97, "alder-lake", HYBRID),
             ("GenuineIntel", 6, 0xad, "golden-cove", "Granite Rapids, a later core of its line"),
             (
                 "GenuineIntel",
@@ -199,6 +210,11 @@ mod tests {
         ] {
             assert_eq!(of(vendor, family, model), Some(near(name, design)), "{family} {model}");
         }
+    }
+
+    #[test]
+    fn a_hybrid_machine_gets_the_model_of_its_p_cores() {
+        assert_eq!(of("GenuineIntel", 6, 0x97), Some(p_cores("alder-lake")));
     }
 
     #[test]

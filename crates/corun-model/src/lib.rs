@@ -52,7 +52,7 @@ pub use hierarchy::{
     AllCores, CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, LinePrefetch,
     MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkCache,
 };
-pub use host::{HostCore, Suited, host_core, suited};
+pub use host::{Fit, HostCore, Suited, host_core, suited};
 pub use library::{FORMAT, VERSION, all, designs, find, names};
 pub use memory::{
     Cache, Forwarding, LineAlias, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,

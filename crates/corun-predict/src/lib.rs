@@ -4,7 +4,7 @@
 //! whole run. Native runs on this host, without a tracer, are measured for comparison.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod blamed;
+mod attribution;
 mod error;
 mod estimate;
 mod extrapolation;

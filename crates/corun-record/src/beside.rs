@@ -138,21 +138,21 @@ pub struct Cause {
     pub share: f64,
     /// The instruction or the function that most of it is lost to, where one stands out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<BlamedCode>,
+    pub code: Option<AttributedCode>,
 }
 
 /// Code that slots are lost to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BlamedCode {
+pub struct AttributedCode {
     /// Share of the cause, from 0 to 1.
     pub share: f64,
     /// The instruction's mnemonic; none if it is a whole function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction: Option<String>,
-    /// The function, or the one that was inlined there; none where no symbol tells.
+    /// The function, or the one that was inlined there; none without a symbol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Source file, without its folder; none where no line table tells.
+    /// Source file, without its folder; none without a line table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Line in that file.

@@ -67,7 +67,7 @@ pub use audit::{
 };
 pub use bench::{Bench, WorkloadNotPossible};
 pub use beside::{
-    BlamedCode, Cause, Effect, MeasuredSiblings, MissRate, OtherProgram, PredictedPlacement,
+    AttributedCode, Cause, Effect, MeasuredSiblings, MissRate, OtherProgram, PredictedPlacement,
     PredictedStacked, SiblingEvidence, TracedWorkload, WhatIf,
 };
 pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};

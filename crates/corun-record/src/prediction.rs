@@ -126,7 +126,7 @@ pub struct SiblingClock {
     pub low: f64,
     /// The most that it may be.
     pub high: f64,
-    /// How it is known.
+    /// Kind of its source.
     pub known: KnownBy,
     /// Source: of a published or assumed ratio as the model names it.
     pub source: String,

@@ -43,7 +43,7 @@ pub use outcome::Outcome;
 pub use parallel::in_parallel;
 pub use pointer_chase::PointerChaseRing;
 pub use sampling::{
-    BlamedInstruction, ChosenPoint, EventCounts, MAX_LAG, Mode, Piece, Recording, Refills,
+    AttributedInstruction, ChosenPoint, EventCounts, MAX_LAG, Mode, Piece, Recording, Refills,
     SampledRun, Sibling, SimulatedSection, SimulatedWindow, SimulatedWindows, SimulationWeight,
     Step, WindowSimulation, simulate_refills,
 };

@@ -1,6 +1,6 @@
 //! Cores that share memory, in step with each other.
 
-use crate::core::{BlamedPlace, Core, Deadlock, InstructionSource, Pause, State};
+use crate::core::{AttributedPlace, Core, Deadlock, InstructionSource, Pause, State};
 use crate::memory::Memory;
 use crate::progress::Watch;
 use crate::uops::DecodedInstruction;
@@ -52,8 +52,8 @@ impl<F: InstructionSource> Machine<F> {
 
     /// The instructions that cost the first thread of the first core most since the last time, at most so many; from the first
     /// call on.
-    pub(crate) fn take_blame(&mut self, most: usize) -> Vec<(BlamedPlace, u64)> {
-        self.cores[0].take_blame(0, most)
+    pub(crate) fn take_attribution(&mut self, most: usize) -> Vec<(AttributedPlace, u64)> {
+        self.cores[0].take_attribution(0, most)
     }
 
     /// The cycles in which a thread of a core first and last retired something.

@@ -1,4 +1,4 @@
-//! Where the instructions of a trace stand in their program's source: by the files that the process had them from, and the
+//! Source lines and functions of a trace's instructions: by the files that the process had them from, and the
 //! symbols and line tables (DWARF) in these.
 //!
 //! A file may be another one by now, and code may be made at run time: an instruction is a file's only if its block's bytes are

@@ -15,9 +15,9 @@ pub(crate) struct Filter<'a> {
     pub(crate) recorded: u64,
     /// Processes that the program started where it was recorded.
     pub(crate) processes: u32,
-    /// The kernel's number of the first thread, ...
+    /// The kernel's number of the first thread.
     pub(crate) task: Option<u32>,
-    /// ... and what lies in the memory of its process.
+    /// Mappings of its process.
     pub(crate) mappings: Mappings,
     /// Reports their number meanwhile.
     pub(crate) progress: Counter<'a>,

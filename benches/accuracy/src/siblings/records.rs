@@ -68,7 +68,7 @@ pub(crate) fn predict(
 fn model_of(core: &RecordedCore) -> Option<String> {
     let RecordedCore { vendor, family, model, stepping, .. } = core.clone();
     let found = suited(&HostCore { vendor, family, model, stepping })?;
-    found.instead_of.is_none().then(|| found.model.to_owned())
+    (found.fit == corun_model::Fit::Own).then(|| found.model.to_owned())
 }
 
 /// Traces of built-in workloads, each made when it is first asked for.

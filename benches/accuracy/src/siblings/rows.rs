@@ -57,7 +57,7 @@ pub(crate) enum Ratio {
     FullToStacked,
 }
 
-/// What the clock of the processor was.
+/// Clock of the processor while the yield was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Clock {

@@ -164,7 +164,7 @@ mod tests {
         let two = arm("spread", 2, 2, &[0, 1]);
         let workers = [worker(10.0, 1), worker(10.0, 1)];
         let times = [time(4.5, Some(5.0)), time(7.0, Some(0.0))];
-        // Of the first worker a half of the time was waiting, with its part of what the hypervisor took.
+        // The first worker waited for half of the time, which holds its part of the steal.
         let stolen = [(0, 0.1), (1, 0.3)].into();
         let found = of(&two, (&workers, 0.2), (&times, &stolen), false);
         assert!((found.by_elapsed.unwrap() - 2.0 / 10.0).abs() < 1e-12);

@@ -42,7 +42,7 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// How many times each window counts.
+    /// Weight of each window.
     pub(crate) fn times(&self) -> Vec<f64> {
         self.windows.iter().map(|(_, times)| *times).collect()
     }

@@ -1,7 +1,7 @@
 //! The cores to predict on: those that were asked for, or this host's own.
 
 use corun_model::timing::TimingTable;
-use corun_model::{CoreModel, HostCore, Suited, host_core, suited, validation_caveat};
+use corun_model::{CoreModel, Fit, HostCore, Suited, host_core, suited, validation_caveat};
 use corun_record::{Caveat, Prediction};
 
 use super::{PredictRequest, PredictRequestError};
@@ -112,18 +112,22 @@ fn find(name: Option<&str>, host: Option<&HostCore>) -> Result<SelectedModel, Pr
         });
     }
     let found = host.map_or("none".to_owned(), ToString::to_string);
-    let Some(Suited { model: name, instead_of }) = host.and_then(suited) else {
+    let Some(Suited { model: name, fit }) = host.and_then(suited) else {
         return Err(PredictRequestError::NoModel { found }.into());
     };
-    let (reason, caveat) = match instead_of {
-        None => (format!("this host's own design, {found}"), None),
-        Some(design) => (
+    let nearest = |sentence| Some(Caveat::new("nearest-model", sentence));
+    let (reason, caveat) = match fit {
+        Fit::Own => (format!("this host's own design, {found}"), None),
+        Fit::PCores => (
+            format!("that of this host's P cores, {found}"),
+            nearest(format!(
+                "This host has cores of two kinds: the model {name} is of its P cores, and there is none of its E cores."
+            )),
+        ),
+        Fit::Nearest(design) => (
             format!("the nearest model to this host's {found}"),
-            Some(Caveat::new(
-                "nearest-model",
-                format!(
-                    "There is no model of this host's core ({design}); that of {name} is the nearest, and another design."
-                ),
+            nearest(format!(
+                "There is no model of this host's core ({design}); that of {name} is the nearest."
             )),
         ),
     };
@@ -141,7 +145,7 @@ fn set_otherwise(settings: &[(String, String)]) -> Option<Caveat> {
 
 /// The caveat that what is measured on this host is compared with another core's prediction.
 fn another_core(name: &str, host: Option<&HostCore>) -> Vec<Caveat> {
-    let own = host.and_then(suited).filter(|suited| suited.instead_of.is_none());
+    let own = host.and_then(suited).filter(|suited| suited.fit == Fit::Own);
     match own {
         Some(own) if own.model == name => Vec::new(),
         _ => vec![Caveat::new(

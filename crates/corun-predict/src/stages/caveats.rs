@@ -64,7 +64,7 @@ pub(super) fn of_assumptions(
         Caveat::new(
             "assumed-sharing",
             format!(
-                "How siblings share {} on {} is assumed: {:.0} % of what grew beside the sibling is of these.",
+                "The sharing of {} by siblings on {} is assumed: {:.0} % of the cycles that the sibling adds are of these.",
                 names.join(", "),
                 model.name,
                 100.0 * share

@@ -21,7 +21,7 @@ use crate::estimate::{LEVEL, over, repeated, with_error, with_missing};
 use crate::siblings::{
     self, Threads, sibling_clock, slowdown, with_model_error, work, work_of_two,
 };
-use crate::{Core, Job, blamed};
+use crate::{Core, Job, attribution};
 
 /// A change of the core's work below this share is none: a model does not know it better.
 const PRACTICAL: f64 = 0.05;
@@ -204,7 +204,7 @@ impl Report<'_> {
                 let first = run.windows.passes.first()?;
                 let (mut causes, misses) =
                     (siblings::causes(alone, first), siblings::misses(alone, first));
-                too_large = blamed::name(&mut causes, &self.recorded.trace, (alone, first));
+                too_large = attribution::name(&mut causes, &self.recorded.trace, (alone, first));
                 (false, siblings::stack(first), causes, misses, apart(run))
             }
             Simulation::Threads(run) => {

@@ -1,8 +1,9 @@
 //! Effects of a busy sibling on a program, in words: the answer, why, and what to do.
 
 use corun_record::{
-    Answer, BlamedCode, Cause, Caveat, Effect, Estimate, Metric, MissRate, Observation, Placement,
-    PredictedPlacement, PredictedStacked, Prediction, Source, WhatIf, on_one_line,
+    Answer, AttributedCode, Cause, Caveat, Effect, Estimate, KnownBy, Metric, MissRate,
+    Observation, Placement, PredictedPlacement, PredictedStacked, Prediction, Source, WhatIf,
+    on_one_line,
 };
 use corun_stats::{TOO_UNCERTAIN, percent};
 
@@ -164,13 +165,13 @@ fn answer(prediction: &Prediction, placement: &PredictedPlacement) -> Option<Str
     let verdict = word(verdict(prediction, placement));
     let times = format!("{:.2}", prediction.time_beside(&placement.slowdown).value);
     let a_cycle = figure(prediction, placement, Metric::YieldInCycles);
-    // Of a clock that may fall, and how far is not known, only the interval is of seconds.
-    let of_work = match a_cycle {
-        None => format!("{} times the work of one ({})", ratio(&work), interval(&work)),
-        Some(it) if it.value == work.value => {
-            format!("{} times the work of one a cycle ({} a second)", ratio(&work), interval(&work))
+    let clock = prediction.core.sibling_clock.as_ref().map(|it| it.known);
+    let of_work = match (a_cycle, clock) {
+        (Some(it), Some(KnownBy::Published | KnownBy::Assumed)) => {
+            format!("{} times the work of one a cycle ({} a second)", ratio(&it), interval(&work))
         }
-        Some(it) => format!(
+        (None, _) => format!("{} times the work of one ({})", ratio(&work), interval(&work)),
+        (Some(it), _) => format!(
             "{} times the work of one ({}) a second, {} a cycle",
             ratio(&work),
             interval(&work),
@@ -279,7 +280,7 @@ pub fn reasons(prediction: &Prediction) -> Vec<String> {
         let texts = of.iter().map(text).enumerate();
         // Of the largest only: the picture and the answer have to be on the same screen.
         let with_code = texts.map(|(at, text)| match of[at].code.as_ref().filter(|_| at == 0) {
-            Some(code) => format!("{text} ({})", blamed(code)),
+            Some(code) => format!("{text} ({})", attributed(code)),
             None => text,
         });
         with_code.collect()
@@ -319,7 +320,7 @@ pub fn reasons(prediction: &Prediction) -> Vec<String> {
 }
 
 /// Code that a cause comes from: "57 % of it `idiv` in `update`, solver.c:41".
-fn blamed(code: &BlamedCode) -> String {
+fn attributed(code: &AttributedCode) -> String {
     let text = |text: &str| begin_of(&on_one_line(text), MOST_OF_NAME);
     let instruction = code.instruction.iter().map(|it| format!(" `{}`", text(it)));
     let module = code.module.as_ref().map(|it| text(it));

@@ -1,8 +1,8 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    Answer, BlamedCode, CalibratedField, Cause, Caveat, Document, Effect, KnownBy, MachineSummary,
-    MeasuredRun, MeasuredSiblings, MissRate, Observation, Placement, PredictedCore,
+    Answer, AttributedCode, CalibratedField, Cause, Caveat, Document, Effect, KnownBy,
+    MachineSummary, MeasuredRun, MeasuredSiblings, MissRate, Observation, Placement, PredictedCore,
     PredictedPlacement, PredictedVerdict, PredictedWindow, SiblingClock, SiblingEvidence,
     SimulationCost, StackShare, TracedPart, WhatIf,
 };
@@ -260,7 +260,7 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
         share,
         code: None,
     };
-    let blamed = |share, instruction: Option<&str>, function: &str| BlamedCode {
+    let attributed = |share, instruction: Option<&str>, function: &str| AttributedCode {
         share,
         instruction: instruction.map(str::to_owned),
         function: Some(function.to_owned()),
@@ -280,12 +280,12 @@ fn beside(slowdown: f64, half: f64) -> Prediction {
         stack: prediction.stack.clone(),
         causes: vec![
             Cause {
-                code: Some(blamed(0.57, Some("idiv"), "update")),
+                code: Some(attributed(0.57, Some("idiv"), "update")),
                 ..cause(Effect::Fills, "dependency", 0.35)
             },
             cause(Effect::Fills, "mispredict", 0.25),
             Cause {
-                code: Some(blamed(
+                code: Some(attributed(
                     0.31,
                     None,
                     "std::vector<int, std::allocator<int> >::push_back(int&&)",
@@ -345,7 +345,7 @@ fn a_sibling_is_answered_first_with_bars_reasons_and_what_to_do() {
 
 #[test]
 fn a_cause_names_its_code_as_far_as_it_is_known() {
-    let of = |change: fn(&mut BlamedCode)| {
+    let of = |change: fn(&mut AttributedCode)| {
         let mut prediction = beside(1.25, 0.05);
         change(prediction.beside[0].causes[0].code.as_mut().unwrap());
         let reason = siblings::reasons(&prediction).remove(0);
@@ -355,11 +355,11 @@ fn a_cause_names_its_code_as_far_as_it_is_known() {
     assert_eq!(of(|_| ()), "`idiv` in `update`, solver.c:41");
     assert_eq!(of(|it| it.function = None), "`idiv` at solver.c:41");
     assert_eq!(of(|it| it.line = None), "`idiv` in `update` of solve");
-    let without = |it: &mut BlamedCode| (it.function, it.line) = (None, None);
+    let without = |it: &mut AttributedCode| (it.function, it.line) = (None, None);
     assert_eq!(of(without), "`idiv` at solve+0x11d3");
-    let moved = |it: &mut BlamedCode| (it.function, it.line, it.address) = (None, None, None);
+    let moved = |it: &mut AttributedCode| (it.function, it.line, it.address) = (None, None, None);
     assert_eq!(of(moved), "`idiv` in solve");
-    let made = |it: &mut BlamedCode| {
+    let made = |it: &mut AttributedCode| {
         (it.function, it.line, it.address, it.module) = (None, None, None, None);
     };
     assert_eq!(of(made), "`idiv`");
@@ -451,7 +451,8 @@ fn several_cores_are_a_table_that_names_the_best_and_the_worst() {
 /// The prediction where busy siblings lower the clock, so that its yield of a second is not that of a cycle.
 fn at_clock(mut prediction: Prediction, ratio: f64) -> Prediction {
     let source = "a publication".to_owned();
-    let clock = SiblingClock { ratio, low: 0.9, high: 1.0, known: KnownBy::Published, source };
+    let known = if ratio == 1.0 { KnownBy::Published } else { KnownBy::Measured };
+    let clock = SiblingClock { ratio, low: 0.9, high: 1.0, known, source };
     let is_yield = |it: &&mut Observation| it.metric == Metric::SmtYield;
     let seen = prediction.observations.iter_mut().find(is_yield).expect("a yield");
     let a_cycle = Observation { metric: Metric::YieldInCycles, ..seen.clone() };

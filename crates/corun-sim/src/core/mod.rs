@@ -5,7 +5,7 @@
 
 mod access;
 mod alias;
-mod blame;
+mod attribution;
 mod commit;
 mod cycle_stack;
 mod deadlock;
@@ -22,7 +22,7 @@ mod thread;
 mod warm_up;
 mod wrong_path;
 
-pub(crate) use blame::BlamedPlace;
+pub(crate) use attribution::AttributedPlace;
 use cycle_stack::Component;
 pub use cycle_stack::CycleStack;
 pub(crate) use deadlock::Progress;
@@ -260,26 +260,30 @@ impl<F: InstructionSource> Core<F> {
                     thread.stores.len(),
                 ],
             );
-            if lost > 0 && thread.blame.is_some() {
-                self.blame(index, lost, lost_to);
+            if lost > 0 && thread.attribution.is_some() {
+                self.attribute(index, lost, lost_to);
             }
         }
         self.now += passed;
     }
 
     /// Notes which instruction these slots are lost to.
-    fn blame(&mut self, index: usize, slots: u64, lost_to: Component) {
-        let Some((block, instruction)) = self.blamed(index, lost_to) else { return };
+    fn attribute(&mut self, index: usize, slots: u64, lost_to: Component) {
+        let Some((block, instruction)) = self.attributed(index, lost_to) else { return };
         let thread = &mut self.threads[index];
         let component = thread.stack.place(lost_to);
-        if let Some(blame) = &mut thread.blame {
-            blame.note((block, instruction, component), slots);
+        if let Some(attribution) = &mut thread.attribution {
+            attribution.note((block, instruction, component), slots);
         }
     }
 
     /// The instructions that cost a thread most since the last time, at most so many; from the first call on.
-    pub(crate) fn take_blame(&mut self, thread: usize, most: usize) -> Vec<(BlamedPlace, u64)> {
-        self.threads[thread].blame.get_or_insert_default().take(most)
+    pub(crate) fn take_attribution(
+        &mut self,
+        thread: usize,
+        most: usize,
+    ) -> Vec<(AttributedPlace, u64)> {
+        self.threads[thread].attribution.get_or_insert_default().take(most)
     }
 
     /// Counts this cycle for each thread that started micro-ops in it.

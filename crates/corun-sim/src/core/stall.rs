@@ -72,9 +72,9 @@ impl<F: InstructionSource> Core<F> {
         if now < thread.sibling_entries.until { Component::Sibling(shared) } else { cause }
     }
 
-    /// The instruction that slots are lost to, as block and place in it; none where none is to blame: nothing comes from the
+    /// The instruction that slots are lost to, as block and place in it; none where it is no instruction: nothing comes from the
     /// front end, or siblings have the slots.
-    pub(super) fn blamed(&self, index: usize, lost_to: Component) -> Option<(u32, u32)> {
+    pub(super) fn attributed(&self, index: usize, lost_to: Component) -> Option<(u32, u32)> {
         let thread = &self.threads[index];
         match lost_to {
             Component::Mispredict => thread.mispredicted,

@@ -1,7 +1,7 @@
 //! A hardware thread: the units that belong to it alone.
 
 use crate::core::InstructionSource;
-use crate::core::blame::Blame;
+use crate::core::attribution::Attribution;
 use crate::core::cycle_stack::CycleStack;
 use crate::core::occupancy::Occupancy;
 use crate::core::wrong_path::BeforeWrongPath;
@@ -50,7 +50,7 @@ pub(super) struct Thread<F> {
     /// The newest mispredicted branch that was renamed, as block and place in it.
     pub(super) mispredicted: Option<(u32, u32)>,
     /// Instructions that slots are lost to, where that is asked for.
-    pub(super) blame: Option<Blame>,
+    pub(super) attribution: Option<Attribution>,
     pub(super) occupancy: Occupancy,
     pub(super) issue: IssueCycles,
 }
@@ -93,7 +93,7 @@ impl<F: InstructionSource> Thread<F> {
             mispredicts: 0,
             stack: CycleStack::new(model.back.dispatch.entries, groups, siblings > 0),
             mispredicted: None,
-            blame: None,
+            attribution: None,
             occupancy: Occupancy::default(),
             issue: IssueCycles::default(),
         }

@@ -5,8 +5,8 @@ use corun_trace::{BlockId, Phase};
 use rustc_hash::FxHashMap;
 
 use super::intervals::Interval;
-use super::{BlamedInstruction, EventCounts, Piece, SimulatedWindow, SimulatedWindows};
-use crate::core::{BlamedPlace, State};
+use super::{AttributedInstruction, EventCounts, Piece, SimulatedWindow, SimulatedWindows};
+use crate::core::{AttributedPlace, State};
 use crate::replay::recorded::Recorded;
 use crate::simulate::Simulated;
 
@@ -29,7 +29,7 @@ struct CountedWindow {
     window: SimulatedWindow,
     state: State,
     pieces: Vec<State>,
-    blamed: Vec<(BlamedPlace, u64)>,
+    attributed: Vec<(AttributedPlace, u64)>,
 }
 
 /// The windows of one section that are done.
@@ -75,7 +75,7 @@ impl Collected {
         &mut self,
         interval: &Interval,
         state: State,
-        blamed: Vec<(BlamedPlace, u64)>,
+        attributed: Vec<(AttributedPlace, u64)>,
     ) {
         let events = EventCounts::of(&state);
         if interval.phase == Phase::Counted || interval.place >= self.not_counted {
@@ -91,7 +91,7 @@ impl Collected {
                 pieces: pieces.iter().map(Piece::of).collect(),
                 weight: interval.weight,
             };
-            self.windows.push(CountedWindow { window, state, pieces, blamed });
+            self.windows.push(CountedWindow { window, state, pieces, attributed });
         }
     }
 
@@ -144,24 +144,25 @@ impl SimulatedSection {
     /// The windows, the stack of each, and what all of them did.
     pub(super) fn windows(self) -> SimulatedWindows {
         let together = self.windows.iter().fold(self.nothing, |sum, it| sum.plus(&it.state));
-        let blamed = self.windows.iter().map(|it| it.blamed(&self.blocks)).collect();
+        let attributed = self.windows.iter().map(|it| it.attributed(&self.blocks)).collect();
         let both = self.windows.into_iter().map(|it| (it.window, it.state.stack));
         let (windows, stacks) = both.unzip();
-        SimulatedWindows { windows, stacks, blamed, together: self.code.counting(together) }
+        SimulatedWindows { windows, stacks, attributed, together: self.code.counting(together) }
     }
 }
 
 impl CountedWindow {
-    fn blamed(&self, blocks: &FxHashMap<u32, BlockId>) -> Vec<BlamedInstruction> {
-        let known = self.blamed.iter().filter_map(|((block, instruction, component), slots)| {
-            let (component, cycles) = self.state.stack.part((*component, *slots));
-            Some(BlamedInstruction {
-                block: *blocks.get(block)?,
-                instruction: *instruction,
-                component: component.to_owned(),
-                cycles,
-            })
-        });
+    fn attributed(&self, blocks: &FxHashMap<u32, BlockId>) -> Vec<AttributedInstruction> {
+        let known =
+            self.attributed.iter().filter_map(|((block, instruction, component), slots)| {
+                let (component, cycles) = self.state.stack.part((*component, *slots));
+                Some(AttributedInstruction {
+                    block: *blocks.get(block)?,
+                    instruction: *instruction,
+                    component: component.to_owned(),
+                    cycles,
+                })
+            });
         known.collect()
     }
 
@@ -177,7 +178,7 @@ impl CountedWindow {
                 pieces: vec![piece],
                 weight: None,
             };
-            Self { window, state, pieces, blamed: Vec::new() }
+            Self { window, state, pieces, attributed: Vec::new() }
         })
     }
 }

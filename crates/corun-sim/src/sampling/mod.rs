@@ -30,7 +30,7 @@ pub struct SimulatedWindows {
     /// Cycle stack of each, in the same order.
     pub stacks: Vec<CycleStack>,
     /// The instructions that cost most in each, in the same order; nothing for windows of an unfinished simulation.
-    pub blamed: Vec<Vec<BlamedInstruction>>,
+    pub attributed: Vec<Vec<AttributedInstruction>>,
     /// All of them together.
     pub together: Simulated,
 }
@@ -40,29 +40,29 @@ impl SimulatedWindows {
     /// cost most there is left out.
     #[must_use]
     pub fn with_recording(self, others: Self) -> Self {
-        let blamed = vec![Vec::new(); others.windows.len()];
-        self.with(Self { blamed, ..others })
+        let attributed = vec![Vec::new(); others.windows.len()];
+        self.with(Self { attributed, ..others })
     }
 
     /// These and other windows of the same run on the same core, in the order of the run.
     #[must_use]
     pub fn with(self, others: Self) -> Self {
-        let both = |of: Self| of.windows.into_iter().zip(of.stacks.into_iter().zip(of.blamed));
+        let both = |of: Self| of.windows.into_iter().zip(of.stacks.into_iter().zip(of.attributed));
         let together = self.together.plus(&others.together);
         let mut all: Vec<_> = both(self).chain(both(others)).collect();
         all.sort_by_key(|(window, _)| window.begin);
         let (windows, parts): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        let (stacks, blamed) = parts.into_iter().unzip();
-        Self { windows, stacks, blamed, together }
+        let (stacks, attributed) = parts.into_iter().unzip();
+        Self { windows, stacks, attributed, together }
     }
 }
 
 /// An instruction, and what it costs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BlamedInstruction {
-    /// Its block, ...
+pub struct AttributedInstruction {
+    /// Block of the instruction.
     pub block: BlockId,
-    /// ... and its number there.
+    /// Number of the instruction in its block.
     pub instruction: u32,
     /// The component of the cycle stack.
     pub component: String,
@@ -254,20 +254,20 @@ mod tests {
     }
 
     #[test]
-    fn lost_cycles_are_blamed_on_the_instruction_that_the_others_wait_for() {
+    fn lost_cycles_are_attributed_to_the_instruction_that_the_others_wait_for() {
         use Phase::{Counted, WarmUp};
         let found = simulated(&trace(&[(WarmUp, 0, 1000), (Counted, 0, 2000), (Counted, 0, 1000)]));
-        for (stack, blamed) in found.stacks.iter().zip(&found.blamed) {
+        for (stack, attributed) in found.stacks.iter().zip(&found.attributed) {
             let (_, waited) = stack.cycles().find(|(name, _)| *name == "dependency").unwrap();
-            let first = &blamed[0];
+            let first = &attributed[0];
             let named = (first.block, first.instruction, first.component.as_str());
-            assert_eq!(named, (BlockId(0), 0, "dependency"), "{blamed:?}");
+            assert_eq!(named, (BlockId(0), 0, "dependency"), "{attributed:?}");
             assert!(
                 first.cycles > 0.9 * waited && first.cycles <= waited,
-                "{blamed:?} of {waited}"
+                "{attributed:?} of {waited}"
             );
         }
-        assert_eq!(found.blamed.len(), 2);
+        assert_eq!(found.attributed.len(), 2);
     }
 
     #[test]

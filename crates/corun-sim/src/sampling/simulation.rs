@@ -180,7 +180,7 @@ impl<'a> WindowSimulation<'a> {
                 }
                 simulated_to = interval.place + (interval.end - interval.begin);
                 let begun = machine.state(0, 0);
-                machine.take_blame(0);
+                machine.take_attribution(0);
                 let end = interval.end - origin;
                 let has_result = collected.has_result();
                 let mut warms_on =
@@ -221,8 +221,8 @@ impl<'a> WindowSimulation<'a> {
                     let done = retired(&machine, 0) - begun.retired;
                     course.learn(&machine, done, &others);
                 }
-                let blamed = machine.take_blame(MOST_BLAMED);
-                collected.end(interval, machine.state(0, 0).since(&begun), blamed);
+                let attributed = machine.take_attribution(MOST_BLAMED);
+                collected.end(interval, machine.state(0, 0).since(&begun), attributed);
             }
             true
         };

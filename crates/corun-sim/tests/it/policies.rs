@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use corun_model::{CoreModel, OpCache, Policy};
+use corun_model::{CoreModel, OpCache, Policy, Resource};
 use corun_sim::in_parallel;
 use corun_trace::format::Trace;
 
@@ -309,10 +309,12 @@ impl ForwardingPredictor {
 }
 
 /// Policies that are simulated, and yet were noticed by no pair that was tried: what one leaves of a turn
-/// of retiring hardly ever is what another one waits for, since as much is renamed a turn at most; a loop that is not in the
-/// buffer comes from an op cache that delivers as much (`sunny-cove`).
-fn is_rare(resource: &str, policy: Policy) -> bool {
-    matches!(resource, "back.retire" | "front.loop_buffer") && policy == Policy::Shared
+/// of retiring hardly ever is what another one waits for, since as much is renamed a turn at most; a loop that no longer fits into
+/// a buffer of its own comes from an op cache that delivers as much.
+fn is_rare(resource: &Resource, policy: Policy) -> bool {
+    let is_own = resource.policy == Policy::Replicated;
+    policy == Policy::Shared
+        && (resource.name == "back.retire" || resource.name == "front.loop_buffer" && is_own)
 }
 
 /// The policies of a model's resources that no pair notices, although that is not documented, or the other way
@@ -323,7 +325,7 @@ fn unnoticed(model: &CoreModel) -> Vec<String> {
     for resource in model.resources() {
         for policy in Policy::ALL.into_iter().filter(|policy| *policy != resource.policy) {
             let Ok(changed) = model.sharing(&resource, policy) else { continue };
-            if is_rare(&resource.name, policy) {
+            if is_rare(&resource, policy) {
                 continue;
             }
             let is_documented = model.makes_no_difference(&resource.name, policy).is_some();

@@ -60,7 +60,7 @@ struct Known {
     because: String,
 }
 
-/// What stands before a resource whose policy is an assumption of the model.
+/// Prefix of a resource whose policy is an assumption of the model.
 const ASSUMED: &str = "assumed: ";
 
 fn resource(because: &str) -> &str {

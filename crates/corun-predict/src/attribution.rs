@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::{BlamedCode, Cause, Effect};
-use corun_sim::{BlamedInstruction, SimulatedWindows};
+use corun_record::{AttributedCode, Cause, Effect};
+use corun_sim::{AttributedInstruction, SimulatedWindows};
 use corun_trace::format::Trace;
 use corun_trace::{BlockId, SourcePlace, disassemble, source_places};
 
@@ -24,16 +24,22 @@ pub(crate) fn name(
     trace: &Trace,
     (alone, beside): (&SimulatedWindows, &SimulatedWindows),
 ) -> Vec<String> {
-    let mut too_large = Vec::new();
-    for cause in causes {
-        let Some((all, costly)) = costly(cause, trace, alone, beside) else { continue };
-        let wanted: Vec<_> = costly.iter().map(|it| (it.0, it.1)).collect();
-        let places = source_places(trace, &wanted);
-        too_large
-            .extend(places.iter().filter(|it| it.is_too_large).filter_map(|it| it.module.clone()));
-        let known: Vec<_> = costly.iter().map(|it| it.2 / all).zip(&places).collect();
-        cause.code = instruction(trace, &wanted, &known).or_else(|| function(&known));
+    let costly: Vec<_> = causes.iter().map(|it| costly(it, trace, alone, beside)).collect();
+    let of_all = costly.iter().flatten().flat_map(|(_, costly)| costly);
+    let wanted: Vec<_> = of_all.map(|it| (it.0, it.1)).collect();
+    // The debug information of a file is read once.
+    let places = source_places(trace, &wanted);
+    let (mut wanted, mut rest) = (&wanted[..], &places[..]);
+    for (cause, costly) in causes.iter_mut().zip(costly) {
+        let Some((all, costly)) = costly else { continue };
+        let (own, of_own);
+        (own, wanted) = wanted.split_at(costly.len());
+        (of_own, rest) = rest.split_at(costly.len());
+        let known: Vec<_> = costly.iter().map(|it| it.2 / all).zip(of_own).collect();
+        cause.code = instruction(trace, own, &known).or_else(|| function(&known));
     }
+    let is_too_large = places.into_iter().filter(|it| it.is_too_large);
+    let mut too_large: Vec<String> = is_too_large.filter_map(|it| it.module).collect();
     too_large.sort();
     too_large.dedup();
     too_large
@@ -44,7 +50,7 @@ fn instruction(
     trace: &Trace,
     wanted: &[(BlockId, u32)],
     known: &[(f64, &SourcePlace)],
-) -> Option<BlamedCode> {
+) -> Option<AttributedCode> {
     let (&(block, number), &(share, place)) = wanted.iter().zip(known).next()?;
     let (_, text) = disassemble(trace.block(block)).into_iter().nth(number as usize)?;
     let words = text.split(' ').take_while(|it| it.bytes().all(|it| it.is_ascii_alphanumeric()));
@@ -54,26 +60,34 @@ fn instruction(
     let mut before = true;
     let words: Vec<&str> =
         words.take_while(|it| std::mem::replace(&mut before, is_prefix(it))).collect();
-    let code = BlamedCode { instruction: Some(words.join(" ")), ..code(share, place) };
+    let code = AttributedCode { instruction: Some(words.join(" ")), ..code(share, place) };
     (share >= MIN_SHARE).then_some(code)
 }
 
 /// The function whose instructions cost most, if it stands out.
-fn function(known: &[(f64, &SourcePlace)]) -> Option<BlamedCode> {
+fn function(known: &[(f64, &SourcePlace)]) -> Option<AttributedCode> {
     let mut functions: BTreeMap<_, (f64, &SourcePlace)> = BTreeMap::new();
     for (share, place) in known.iter().filter(|(_, place)| place.function.is_some()) {
         functions.entry((&place.module, &place.function)).or_insert((0.0, place)).0 += share;
     }
     let (share, place) = functions.into_values().max_by(|one, other| one.0.total_cmp(&other.0))?;
     // The lines are of its instructions.
-    let code = BlamedCode { line: None, address: None, ..code(share, place) };
+    let code = AttributedCode { line: None, address: None, ..code(share, place) };
     (share >= MIN_SHARE).then_some(code)
 }
 
-fn code(share: f64, place: &SourcePlace) -> BlamedCode {
+fn code(share: f64, place: &SourcePlace) -> AttributedCode {
     let SourcePlace { module, address, function, line, .. } = place.clone();
     let (file, line) = line.unzip();
-    BlamedCode { share: share.min(1.0), instruction: None, function, file, line, module, address }
+    AttributedCode {
+        share: share.min(1.0),
+        instruction: None,
+        function,
+        file,
+        line,
+        module,
+        address,
+    }
 }
 
 /// The cycles of a cause for an instruction of the run, and the instructions that it comes from, the most costly first; of
@@ -87,7 +101,7 @@ fn costly(
     if alone.windows.len() != beside.windows.len() {
         return None;
     }
-    let both = alone.blamed.iter().zip(&beside.blamed);
+    let both = alone.attributed.iter().zip(&beside.attributed);
     let is_known: Vec<bool> = both.map(|it| !it.0.is_empty() && !it.1.is_empty()).collect();
     let sums: &[(&SimulatedWindows, f64)] = match cause.effect {
         Effect::Fills => &[(alone, 1.0)],
@@ -99,8 +113,8 @@ fn costly(
         for (at, weight) in weights.into_iter().enumerate().filter(|(at, _)| is_known[*at]) {
             let mut parts = of.stacks[at].cycles().filter(|(name, _)| *name == cause.component);
             all += sign * weight * parts.next().map_or(0.0, |(_, cycles)| cycles);
-            for it in of.blamed[at].iter().filter(|it| it.component == cause.component) {
-                let BlamedInstruction { block, instruction, cycles, .. } = *it;
+            for it in of.attributed[at].iter().filter(|it| it.component == cause.component) {
+                let AttributedInstruction { block, instruction, cycles, .. } = *it;
                 let address = trace.block(block).addresses().nth(instruction as usize)?;
                 let sum = costly.entry(address).or_insert((block, instruction, 0.0));
                 sum.2 += sign * weight * cycles;

@@ -35,5 +35,5 @@ pub use request::{
 pub use sampling::{Effort, Sampling};
 pub use siblings::{sibling_clock, with_model_error};
 pub use stages::{MeasureSiblings, PredictedTrace, Workers, predict_trace};
-pub use sweep::{SweepObserver, SweepRequest, SweptProgram, core_variants};
+pub use sweep::{SweepObserver, SweepRequest, SweptProgram, core_variants, values_of};
 pub use yield_records::{recorded_core, yield_records};

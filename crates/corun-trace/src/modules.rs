@@ -41,14 +41,17 @@ type IsUsed = bool;
 impl Mappings {
     /// The process of this task runs code here.
     pub(crate) fn note(&mut self, task: u32, address: u64) {
-        if self.mark(address) || self.reads >= MOST_READ {
-            return;
+        if !self.mark(address) && self.reads < MOST_READ {
+            self.read(task);
+            self.mark(address);
         }
+    }
+
+    /// Reads the mappings of a task's process; nothing of one that has ended already.
+    pub(crate) fn read(&mut self, task: u32) {
         self.reads += 1;
         let file = Path::new("/proc").join(task.to_string()).join("maps");
-        // Of a process that has ended already nothing is known.
         self.learn(&corun_files::kernel_text(file).unwrap_or_default());
-        self.mark(address);
     }
 
     /// The files that code was run of.

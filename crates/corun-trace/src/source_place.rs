@@ -24,7 +24,7 @@ pub struct SourcePlace {
     /// The file that the process had it from, without its folder; none for code that was made at run time, and of a process
     /// that had ended before that was read.
     pub module: Option<String>,
-    /// Its address as the file numbers them, as objdump(1) shows it; none if that file is not there any more.
+    /// Address as the file numbers them, as objdump(1) shows it; none if that file is not there any more.
     pub address: Option<u64>,
     /// The function, or the one that was inlined there.
     pub function: Option<String>,

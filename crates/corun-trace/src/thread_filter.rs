@@ -25,7 +25,11 @@ pub(crate) struct Filter<'a> {
 
 impl Sink for Filter<'_> {
     fn thread(&mut self, tid: u32) -> Result<ThreadId, SinkError> {
-        self.task.get_or_insert(tid);
+        if self.task.is_none() {
+            // A short program ends before its blocks are read here.
+            self.mappings.read(tid);
+            self.task = Some(tid);
+        }
         let number = self.threads.len() as u32;
         let is_wanted = self.wanted.is_empty() || self.wanted.contains(&number);
         let inner = if is_wanted { Some(self.inner.thread(tid)?) } else { None };

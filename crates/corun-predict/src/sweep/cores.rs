@@ -6,6 +6,16 @@ use crate::{CoreVariant, PredictError, PredictRequestError};
 
 use super::MOST_CELLS;
 
+/// The values of a field: those between commas, but a list in brackets is one value.
+pub fn values_of(text: &str) -> Vec<&str> {
+    let mut lists = 0;
+    let is_end = |it: char| {
+        lists += i32::from(it == '[') - i32::from(it == ']');
+        it == ',' && lists <= 0
+    };
+    text.split(is_end).map(str::trim).collect()
+}
+
 /// Each model with every combination of the values that fields have, written as `V1,V2`; `all` are all models that come with
 /// corun, and no name is this host's own.
 ///
@@ -17,7 +27,7 @@ pub fn core_variants(
 ) -> Result<Vec<CoreVariant>, PredictError> {
     let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for (field, values) in fields {
-        let values: Vec<&str> = values.split(',').map(str::trim).collect();
+        let values = values_of(values);
         if values.iter().any(|it| it.is_empty()) {
             let (field, found) = (field.clone(), values.join(","));
             return Err(PredictRequestError::EmptyValue { field, found }.into());
@@ -91,6 +101,15 @@ mod tests {
         assert_eq!(lines.len(), 8);
         assert_eq!(lines[0], "zen3 rob.entries=1 main.nanoseconds=60");
         assert_eq!(lines[7], "zen4 rob.entries=2 main.nanoseconds=70");
+    }
+
+    #[test]
+    fn a_list_in_brackets_is_one_value() {
+        assert_eq!(values_of("[0.9,1.0]"), ["[0.9,1.0]"]);
+        assert_eq!(values_of("60, 70"), ["60", "70"]);
+        assert_eq!(values_of("[0.9,1], [1,1]"), ["[0.9,1]", "[1,1]"]);
+        assert_eq!(values_of("1],2"), ["1]", "2"]);
+        assert_eq!(values_of(""), [""]);
     }
 
     #[test]

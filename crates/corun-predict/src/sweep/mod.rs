@@ -17,7 +17,7 @@ use crate::{
     ProgramRequest,
 };
 
-pub use cores::core_variants;
+pub use cores::{core_variants, values_of};
 
 /// The most cells of a sweep.
 pub(crate) const MOST_CELLS: usize = 100_000;

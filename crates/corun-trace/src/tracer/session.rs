@@ -202,8 +202,9 @@ impl<I: Interpreter> Session<'_, I> {
                 self.replacing = Some(thread);
             }
             Message::Thread(tid) => {
-                self.channel.add_thread().map_err(failed::<I>)?;
+                // It waits for its first buffer: until then its process lives, and can be looked at.
                 self.begin_thread(tid).map_err(broken::<I>)?;
+                self.channel.add_thread().map_err(failed::<I>)?;
             }
             Message::Taken { thread, buffer } => self.taken.push((thread, buffer)),
             Message::Full { thread, buffer, bytes } => {

@@ -21,8 +21,9 @@ fn compile(folder: &Path, options: &[&str]) {
 
 /// The trace of a program, by this tracer.
 fn traced(program: &Path, tracer: &str) -> Trace {
-    // More than the channels of the others hold, so that the process lives while it is read.
-    let arguments = if tracer == "ptrace" { vec![] } else { vec!["long".into()] };
+    // With a library more than a channel holds, so that the process lives while it is read.
+    let is_long = tracer != "ptrace" && program.ends_with("linked");
+    let arguments = if is_long { vec!["long".into()] } else { vec![] };
     let target = Target { program: program.into(), arguments, ..Target::default() };
     let (stop, plan) = (AtomicBool::new(false), (TracePlan::Whole, None));
     let tracer = choose(Some(tracer)).unwrap();

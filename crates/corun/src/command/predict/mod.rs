@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
-use corun_predict::{Measuring, MemoryOf, PredictRequest, ProgramRequest, Sampling};
+use corun_predict::{Measuring, MemoryOf, PredictRequest, ProgramRequest, Sampling, values_of};
 use corun_record::{Document, Exit, Placement, Prediction, PredictionTable};
 use corun_report::{
     prediction_in_brief, prediction_on_screen, prediction_to_terminal, predictions_on_screen,
@@ -219,7 +219,7 @@ impl Arguments {
     /// The fields with several values, and those with one.
     fn settings(&self) -> (Assignments, Assignments) {
         let load = self.load_of_others.map(values::load_of_others);
-        self.set.iter().cloned().chain(load).partition(|(_, values)| values.contains(','))
+        self.set.iter().cloned().chain(load).partition(|(_, values)| values_of(values).len() > 1)
     }
 
     /// Request of a prediction from what was typed; starts nothing.

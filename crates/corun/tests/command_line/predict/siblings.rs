@@ -266,6 +266,16 @@ fn the_other_program_and_a_built_in_workload_are_in_the_document() {
 }
 
 #[test]
+fn a_clock_that_is_fixed_is_set_as_a_list() {
+    let options = ["--no-measure", "--model=zen4", "--sample=20:4k", "--warmup=20k", "--json=-"];
+    let mut command = corun(["predict", "--quiet", "--set=clock.range=[1,1]"]);
+    let prediction = read(&Outcome::of(command.args(options).args(counts(300))));
+    let clock = prediction.core.sibling_clock.as_ref().expect("the model's");
+    assert_eq!((clock.ratio, clock.low, clock.high), (1.0, 1.0, 1.0));
+    assert!(!kinds(&prediction).contains(&"sibling-clock"), "{:?}", kinds(&prediction));
+}
+
+#[test]
 fn a_reason_names_the_instruction_and_its_source_line() {
     let scratch = Scratch::new();
     let source = "int main(int count, char **words) {\n    int value = 1000000000;\n    \
